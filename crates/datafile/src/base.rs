@@ -1,4 +1,4 @@
-//! The base tables as an engine wants them: typed rows, in the form of the version that it writes.
+//! The base tables for the engine: typed rows, in the form of the version that it writes.
 
 use crate::column::{ColumnPlace, StoredColumn};
 use crate::{Database, MdfError};
@@ -13,7 +13,7 @@ pub fn declared_type(row: &Column) -> Option<DataType> {
     crate::v611::declared(row.xtype, row.length, row.prec, row.scale, row.collationid)
 }
 
-/// What stands for the type of a column whose type is not known.
+/// The type of a column whose type is not known.
 pub const UNKNOWN_TYPE: DataType = DataType::sized(TypeId::VarBinary, MAX_LENGTH);
 
 impl StoredColumn {

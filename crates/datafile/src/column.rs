@@ -62,13 +62,13 @@ impl StoredColumn {
         self.status & layout_status::DROPPED != 0 || self.column_id >= 0x0400_0000
     }
 
-    /// Whether this is the uniquifier: an `int` among variable columns is nothing else.
+    /// Whether this is the uniquifier: the only column that is an `int` among variable columns.
     pub fn is_uniquifier(&self) -> bool {
         self.data_type.id == TypeId::Int && (self.leaf.offset < 0 || self.inner.offset < 0)
     }
 }
 
-/// What a record says of a column.
+/// The content of a column in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored<'a> {
     /// NULL.
@@ -83,7 +83,7 @@ pub enum Stored<'a> {
     Pointer(&'a [u8]),
 }
 
-/// Finds a column in a record; `None` when the record doesn't have the room for it.
+/// Finds a column in a record; `None` when the record is too short for it.
 pub fn find_column<'a>(
     record: &Record<'a>,
     column: &StoredColumn,

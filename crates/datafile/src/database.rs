@@ -49,8 +49,8 @@ impl<'s> Database<'s> {
         Database::read(source, &mut Damage::default())
     }
 
-    /// Reads as much of the catalog as can be read: what was passed over comes beside it. An error says that
-    /// too little is left to know any table.
+    /// Reads as much of the catalog as can be read; returns the errors of the parts that were skipped beside
+    /// it. Fails if too little is left to find any table.
     pub fn open_damaged(source: &'s Pages<'s>) -> Result<(Database<'s>, Vec<MdfError>), MdfError> {
         let mut damage = Damage::tolerated();
         let database = Database::read(source, &mut damage)?;
@@ -94,7 +94,7 @@ impl<'s> Database<'s> {
         self.physical.version
     }
 
-    /// The version that the database was made by.
+    /// The version that the database was created by.
     pub fn create_version(&self) -> u16 {
         self.physical.create_version
     }
@@ -104,7 +104,7 @@ impl<'s> Database<'s> {
         &self.files
     }
 
-    /// Data files that the catalog says are in use and that the source has not.
+    /// Data files that are in use by the catalog and missing from the source.
     pub fn missing_files(&self) -> Vec<&DatabaseFile> {
         let given = self.source.files();
         let in_use = |row: &&DatabaseFile| row.filetype == 0 && row.filestate == 0 && row.grpid > 0;
@@ -359,7 +359,8 @@ impl<'s> Database<'s> {
         owned_pages(self.source, unit)
     }
 
-    /// Whose pages carry this id; clustered leaves from SQL Server 2000, which carry index 0, included.
+    /// The unit whose pages carry this id. This includes clustered leaves from SQL Server 2000, which carry
+    /// index 0.
     pub fn unit(&self, id: AllocUnitId) -> Option<&AllocUnit> {
         let clustered = AllocUnitId::from_parts(1, id.object_part());
         let by_id = |id: AllocUnitId| self.physical.unit_by_id(id.0 as i64);

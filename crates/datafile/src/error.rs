@@ -20,7 +20,7 @@ pub enum MdfError {
         /// What leads to it.
         wanted_by: String,
     },
-    /// The page lies in a file that wasn't given: nothing is known to be wrong with it.
+    /// The page lies in a file that was not given: it may be sound.
     #[error("file {file} was not given ({wanted_by})")]
     MissingFile {
         /// The file.
@@ -33,7 +33,7 @@ pub enum MdfError {
     UnreadablePage {
         /// The page.
         page: PageId,
-        /// What the device said.
+        /// The device's message.
         reason: String,
     },
     /// The page was verified and failed.
@@ -94,7 +94,7 @@ pub enum MdfError {
         /// How.
         what: String,
     },
-    /// Sound, but in a form that this reader doesn't know.
+    /// Sound, but in a form that this reader does not support.
     #[error("{what} can't be read by this version")]
     Unsupported {
         /// What it is.

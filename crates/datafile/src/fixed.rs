@@ -1,8 +1,8 @@
-//! Pages at fixed places, header and maps, proven before anything is read from them.
+//! Pages at fixed places, header and maps, verified before anything is read from them.
 //!
-//! A reader that believes a damaged map loses rows without a trace. So a map is used only after its page
-//! passed verification, has the type that its place demands, and has sound records; else there is an error,
-//! and the caller goes on with what links and page headers say.
+//! A reader that uses a damaged map loses rows without a trace. So a map is used only after its page passed
+//! verification, has the type that its place demands, and has sound records. Otherwise there is an error, and
+//! the caller continues with links and page headers.
 
 use crate::{MdfError, PageRef, Pages};
 use furrow_format::boot::BOOT_PAGE;
@@ -72,7 +72,7 @@ pub fn map_page(source: &Pages<'_>, id: PageId) -> Result<PageRef, MdfError> {
     }
 }
 
-/// What the PFS says of a page; an error when its PFS page can't be used.
+/// The PFS entry of a page; an error when its PFS page cannot be used.
 pub(crate) fn pfs_byte(source: &Pages<'_>, id: PageId) -> Result<furrow_format::PfsByte, MdfError> {
     let page = PageId {
         file: id.file,
@@ -87,12 +87,12 @@ pub(crate) fn pfs_byte(source: &Pages<'_>, id: PageId) -> Result<furrow_format::
     Ok(pfs.get(pfs_index_of(id.page)))
 }
 
-/// Whether the PFS says that the page is in use; an error when its PFS page can't be used.
+/// Whether the page is in use in the PFS; an error when its PFS page cannot be used.
 pub fn is_allocated(source: &Pages<'_>, id: PageId) -> Result<bool, MdfError> {
     pfs_byte(source, id).map(furrow_format::PfsByte::is_allocated)
 }
 
-/// Whether the GAM says that a page's extent is free; `None` when its GAM page can't be used.
+/// Whether a page's extent is free in the GAM; `None` when its GAM page cannot be used.
 pub(crate) fn is_extent_free(source: &Pages<'_>, id: PageId) -> Option<bool> {
     let page = PageId {
         file: id.file,

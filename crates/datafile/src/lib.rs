@@ -4,23 +4,24 @@
 //! a volume, [`MemoryFiles`] those of bytes, the engine those of a database at rest or in use. [`Pages`] is
 //! the one place where pages are fetched, verified and freed of torn bits. [`Database`] reads the catalog and
 //! gives tables and their rows; [`summarize`] reads the allocation maps and counts how pages fare under
-//! verification; [`Survey`] counts what is there. The crate `check` judges what this one reads.
+//! verification; [`Survey`] counts pages and rows. The crate `check` verifies what this one reads.
 //!
 //! The way in
 //! 1. refuse what isn't a data file ([`sniff`]); put torn bits back before any byte is used;
 //! 2. boot page: the version, and the first page of `sysallocunits`;
 //! 3. `sysallocunits`, `sysrowsets`, `sysrscols` (2005: two tables instead) by the prefix of their layout
 //!    that all versions share;
-//! 4. everything else by the layouts found there, base tables by column name: unknown columns cost nothing.
+//! 4. everything else by the layouts found there, base tables by column name: unknown columns are skipped.
 //!
 //! Invariants
 //! - `pgfirst` is never used: trees are entered at their root and followed by sibling links, heaps by their
 //!   IAM chain; each page on the way must belong to the allocation unit.
 //! - Ghosts and deleted slots are no rows; a forwarded row is found through its stub, once.
 //! - A dropped column's place is skipped; a column that is newer than a row is NULL, or its stored default.
-//! - A page that is damaged or out of place costs its own rows: it is told, once, and all other rows follow.
-//! - Every page is proven before it is used, maps included. Where a map is damaged, that is an error, and the
-//!   page headers take its place: no row goes missing without an error.
+//! - A page that is damaged or out of place costs its own rows: its error is returned once, and all other
+//!   rows follow.
+//! - Every page is verified before it is used, maps included. Where a map is damaged, that is an error, and
+//!   the page headers take its place: no row goes missing without an error.
 //! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end
 //!   with an error.
 //!

@@ -80,7 +80,7 @@ struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// Follows one link: the piece must end where the link says, counted from where its parent started.
+    /// Follows one link: the piece must end at the offset in the link, counted from where its parent started.
     fn link_from(&mut self, base: u64, at: RowId, link: Link, depth: u32) -> Result<(), MdfError> {
         let (end, target) = link;
         self.record(target, depth + 1)?;

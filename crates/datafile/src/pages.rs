@@ -33,7 +33,7 @@ pub struct PageRef {
     at: usize,
 }
 
-/// What a reference to a page that is not there would lead to: no such reference is made.
+/// The page behind a reference to a page that does not exist: no such reference is created.
 static NO_PAGE: PageBuf = [0; PAGE_SIZE];
 
 impl Deref for PageRef {
@@ -67,7 +67,7 @@ struct Kept {
     runs: HashMap<(FileId, u32), (Arc<Run>, bool)>,
     /// The order in which the hand passes.
     clock: VecDeque<(FileId, u32)>,
-    /// The largest LSN of a whole page that was asked for.
+    /// The largest LSN of a whole page that was requested.
     newest: Lsn,
     /// The first failure of the source.
     failure: Option<SourceError>,
@@ -109,7 +109,7 @@ impl<'s> Pages<'s> {
         self.find(id)?.1.ok()
     }
 
-    /// Why the page cannot be read, where the source said so.
+    /// Why the page cannot be read, if the source reported it.
     pub fn problem(&self, id: PageId) -> Option<String> {
         self.find(id)?.1.err()
     }
@@ -125,7 +125,7 @@ impl<'s> Pages<'s> {
         found.map_or(0, |known| known.pages)
     }
 
-    /// The largest LSN of the whole pages that were asked for.
+    /// The largest LSN of the whole pages that were requested.
     pub fn newest(&self) -> Lsn {
         self.kept.lock().newest
     }

@@ -1,4 +1,4 @@
-//! The physical catalog: allocation units, rowsets, layouts, read from nothing but the boot page.
+//! The physical catalog: allocation units, rowsets, layouts, read from the boot page alone.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Damage {
 }
 
 impl Damage {
-    /// Goes on, and remembers.
+    /// Continues after damage, and records it.
     pub(crate) fn tolerated() -> Damage {
         Damage {
             passed: Some(Vec::new()),
@@ -47,7 +47,7 @@ impl Damage {
     }
 }
 
-/// The last version whose layouts lie in two tables.
+/// The last version whose layouts are in two tables.
 const LAST_OF_2005: u16 = 612;
 
 /// What the physical catalog holds.
@@ -75,7 +75,7 @@ impl Physical {
             create_version: field::CREATE_VERSION.get_u16(&boot),
             ..Physical::default()
         };
-        // Nothing names the unit of sysallocunits yet; its pages are reached by their links.
+        // The unit of sysallocunits is not known yet; its pages are reached by their links.
         let unit = entry_unit(first);
         physical.units = fixed_layout_rows(source, &SYSALLOCUNITS, unit, damage)?;
         for (at, unit) in physical.units.iter().enumerate() {
@@ -117,7 +117,7 @@ impl Physical {
         }
     }
 
-    /// Nonsense is refused here, once, with a clear word.
+    /// Refuses contradictions here, once, with a clear message.
     fn check(&self) -> Result<(), MdfError> {
         let catalog = |what: String| Err(MdfError::Catalog { what });
         if self.layouts.is_empty() {

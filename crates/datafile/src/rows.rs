@@ -18,15 +18,15 @@ use furrow_types::{Family, Value, decode};
 pub struct Row {
     /// Where it lies: of a forwarded row, where its stub does.
     pub at: RowId,
-    /// One value per column asked for.
+    /// One value per requested column.
     pub values: Vec<Value>,
 }
 
 /// Iterates over rows; see [`Database::rows`](super::Database::rows).
 ///
-/// A damaged row is an error and the next row follows; so is a page that can't be used, and the rows of all
-/// other pages follow: in key order as long as the pages above tell it, by allocation otherwise. A map that
-/// can't be used is an error, too, and the pages' own headers say which of them are in use.
+/// A damaged row is an error and the next row follows; so is a page that cannot be used, and the rows of all
+/// other pages follow: in key order as long as the pages above give it, by allocation otherwise. A map that
+/// cannot be used is an error, too, and the pages' own headers show which of them are in use.
 #[derive(Debug)]
 pub struct Rows<'s> {
     source: &'s Pages<'s>,
@@ -35,9 +35,9 @@ pub struct Rows<'s> {
     columns: Vec<StoredColumn>,
     /// Values of columns that rows older than the column don't store.
     defaults: Vec<Value>,
-    /// Errors to be told before the next page.
+    /// Errors to be returned before the next page.
     pending: VecDeque<MdfError>,
-    /// Pages whose damage was told: once is enough.
+    /// Pages whose damage was returned: each is returned once.
     told: Vec<PageId>,
     pages: Way,
     current: Option<(PageId, PageRef)>,
@@ -124,7 +124,8 @@ impl<'s> Rows<'s> {
         rows
     }
 
-    /// Goes on with the leaves that the maps name, or, where the maps are damaged, that say so themselves.
+    /// Continues with the leaves in the maps, or, where the maps are damaged, with the pages whose own
+    /// headers name the unit.
     fn by_allocation(&mut self, seen: &PageSet) {
         let source = self.source;
         let mut pages = match owned_pages(source, &self.unit) {
@@ -316,7 +317,7 @@ pub(crate) fn value_of(
     })
 }
 
-/// The row that a slot stands for: none for empty slots, ghosts, and rows that moved here.
+/// The row of a slot: none for empty slots, ghosts, and rows that moved here.
 fn find_row<'s>(
     source: &'s Pages<'s>,
     unit: &AllocUnit,

@@ -59,7 +59,7 @@ impl Deref for MdfImage {
     }
 }
 
-/// Whether the bytes look like a primary data file; the error says why not.
+/// Whether the bytes look like a primary data file; otherwise the error gives the reason.
 pub fn sniff(bytes: &[u8]) -> Result<(), MdfError> {
     let refuse = |reason: String| Err(MdfError::NotADataFile { reason });
     let (pages, rest) = bytes.as_chunks::<PAGE_SIZE>();

@@ -22,12 +22,12 @@ pub enum SourceError {
         /// What gives it away.
         reason: String,
     },
-    /// Pages past the end were asked for.
+    /// Pages past the end were requested.
     #[error("file {file} has no page {page}")]
     PastEnd {
         /// The file.
         file: FileId,
-        /// The first page asked for.
+        /// The first requested page.
         page: PageNo,
     },
     /// A source that is no file failed.
@@ -45,7 +45,7 @@ pub enum SourceError {
 pub struct SourceFile {
     /// Its number in the database.
     pub id: FileId,
-    /// What people know it by.
+    /// Its name for people.
     pub name: String,
     /// Whole pages there are.
     pub pages: u32,
@@ -143,8 +143,8 @@ impl DataFiles {
         Ok(files)
     }
 
-    /// Adds an open file. Of a length that is no multiple of 8,192 bytes the rest is left out: what is
-    /// missing shows when the length is held against what the file says of itself.
+    /// Adds an open file. If its length is no multiple of 8,192 bytes the rest is left out: comparing the
+    /// length with the file's header shows what is missing.
     pub fn add(&mut self, file: Arc<dyn File>) -> Result<FileId, SourceError> {
         let name = file.path().display().to_string();
         let refuse = |reason: &str| SourceError::NotADataFile {
@@ -172,7 +172,7 @@ impl DataFiles {
         Ok(id)
     }
 
-    /// Lets the check see no more than these pages of a file: what lies behind a file's size is nobody's.
+    /// Limits the check to these pages of a file: pages behind a file's size have no owner.
     pub fn limit(&mut self, id: FileId, pages: u32) {
         for (file, _) in self.files.iter_mut().filter(|(file, _)| file.id == id) {
             file.pages = file.pages.min(pages);
@@ -186,8 +186,8 @@ fn file_of(first: &PageBuf, second: Option<&PageBuf>) -> Result<FileId, String> 
     if header.header_version() == 1 && header.page_type() == PageType::FileHeader {
         return Ok(header.page_id().file);
     }
-    // A damaged page 0 must not hide the whole file from the check: what is left of it says which file it is,
-    // or else the PFS page behind it.
+    // A damaged page 0 must not hide the whole file from the check: the rest of it identifies the file, or
+    // else the PFS page behind it.
     let names = |page: &PageBuf, number: u32| {
         let page = Page::new(page);
         let (id, unit) = (page.page_id(), page.unit());

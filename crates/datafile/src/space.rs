@@ -1,4 +1,4 @@
-//! What the allocation maps of a file say, and how its pages fare under verification.
+//! Reads the allocation maps of a file, and counts which of its pages pass verification.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,8 @@ pub struct FileSummary {
     pub unallocated_stale: u32,
     /// Pages not in use that hold something foreign.
     pub unallocated_garbage: u32,
-    /// Extents that the SGAM calls mixed with room although all their pages are in use. Met in real files.
+    /// Extents that the SGAM marks as mixed with a free page although all their pages are in use. Real files
+    /// have some.
     pub sgam_set_on_full: Vec<ExtentNo>,
 }
 

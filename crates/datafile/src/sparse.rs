@@ -1,8 +1,8 @@
 //! Sparse columns: the vector in which a row keeps those that are not NULL.
 //!
-//! The vector is a complex variable column of its own: the word 5, the number of columns, their ids, where
+//! The vector is a complex variable column of its own: the number 5, the number of columns, their ids, where
 //! the value of each ends, the values. Ends count from the start of the vector, or from the first value: the
-//! last end says which, as it must be the end of the vector.
+//! last end shows which, as it must be the end of the vector.
 
 use crate::MdfError;
 use crate::column::StoredColumn;
@@ -10,7 +10,7 @@ use furrow_format::u16_at;
 use furrow_format::{Record, RowId};
 use furrow_types::{TypeId, Value, decode};
 
-/// First word of the vector.
+/// The first two bytes of the vector.
 const VECTOR: u16 = 5;
 
 /// The value of a sparse column.

@@ -1,7 +1,7 @@
-//! What is in a database: pages by kind, tables with the rows and pages they really have, what is damaged.
+//! The contents of a database: pages by kind, tables with their actual rows and pages, and the damage.
 //!
 //! One pass over the files, first page to last. Rows are counted where they lie, so that the figures are true
-//! whatever the catalog's counters say; of compressed tables, whose rows this reader doesn't know, the
+//! even if the catalog's counters are not. Of compressed tables, whose rows this reader does not support, the
 //! catalog's counter is taken.
 
 use crate::{Database, FileSummary, Pages, Table, summarize_with};
@@ -118,7 +118,7 @@ fn places(database: &Database<'_>, tables: &[TableUse]) -> HashMap<i64, (usize, 
     database.alloc_units().iter().filter_map(place).collect()
 }
 
-/// Rows that a data page stands for: its own, and those that moved away and left a stub.
+/// Rows counted for a data page: its own, and those that moved away and left a stub.
 fn rows_on(page: Page<'_>) -> u64 {
     let is_row = |bytes: &[u8]| {
         let status = Status(bytes.first().copied().unwrap_or(0));

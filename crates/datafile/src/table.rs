@@ -1,4 +1,4 @@
-//! What the catalog says of a table, and the iterator over its rows.
+//! A table as the catalog describes it, and the iterator over its rows.
 
 use crate::MdfError;
 use crate::column::StoredColumn;
@@ -75,7 +75,7 @@ pub struct Owner {
     pub rowset: Rowset,
     /// Kind of the unit: [`unit_kind`](furrow_format::catalog::unit_kind).
     pub unit_kind: u8,
-    /// Schema of the table, where the catalog knows it.
+    /// Schema of the table, if the catalog contains it.
     pub schema: Option<String>,
     /// Name of the table or view.
     pub object: Option<String>,

@@ -103,7 +103,7 @@ impl OwnedPages {
     /// header decides, and the PFS page is a fault.
     fn take(&mut self, source: &Pages<'_>, unit: &AllocUnit, page: PageId) {
         let taken = match is_allocated(source, page) {
-            // Of a file that is cut off, one page stands for all that are missing.
+            // Of a file that is cut off, one page is reported for all that are missing.
             Ok(true) if page.page.0 >= source.size_pages(page.file) => {
                 let in_file = |fault: &MdfError| fault.page().is_some_and(|p| p.file == page.file);
                 if !self.faults.iter().any(in_file) {
@@ -235,7 +235,7 @@ pub(crate) fn is_beside_leaves(source: &Pages<'_>, id: PageId, leaf_type: PageTy
     }
 }
 
-/// All leaves of a tree in key order, by what the levels above say: for trees whose leaves don't link up.
+/// All leaves of a tree in key order, by the levels above: for trees whose leaves do not link up.
 pub(crate) fn leaves_by_parents(
     source: &Pages<'_>,
     unit: &AllocUnit,
@@ -244,7 +244,7 @@ pub(crate) fn leaves_by_parents(
     let mut level = vec![unit.pgroot];
     let mut seen = PageSet::default();
     for _ in 0..MAX_DEPTH {
-        // A level has leaves only, or none: its first sound page says which.
+        // A level has leaves only, or none: its first sound page decides.
         let Some(leaf) = level.iter().find_map(|&id| is_leaf(source, id, leaf_type)) else {
             break;
         };
@@ -276,7 +276,7 @@ pub(crate) fn leaves_by_parents(
     })
 }
 
-/// Pages in use whose own headers say that they are the unit's: for units whose IAM chain is damaged.
+/// Pages in use whose own headers name the unit: for units whose IAM chain is damaged.
 pub(crate) fn pages_by_header(source: &Pages<'_>, unit: &AllocUnit) -> Vec<PageId> {
     let mut pages = Vec::new();
     for file in source.files() {

@@ -1,4 +1,4 @@
-//! Real data files against what is known of them: every figure of the truth table, and sums over their
+//! Compares real data files with published facts: every figure of the truth table, and sums over their
 //! values.
 //!
 //! The files are found through `FURROW_SAMPLES`, or in `../shared/samples` beside the workspace.

@@ -1,6 +1,6 @@
-//! A database of our own making, read back by the reader of real files.
+//! A database that the tests create, read back by the reader of real files.
 //!
-//! What the sample files don't hold is made here: forwarded rows, rows older than a column, dropped columns,
+//! It has what the sample files do not contain: forwarded rows, rows older than a column, dropped columns,
 //! large values in each of their forms.
 
 #[cfg(test)]

@@ -95,13 +95,13 @@ pub enum GridError {
     /// A load makes no sense.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// It was asked to stop.
+    /// It was cancelled.
     #[error("stopped before all cells had run")]
     Cancelled,
 }
 
 impl Grid {
-    /// All combinations; the offset varies fastest but one, so that what is compared stands together.
+    /// All combinations; the offset varies fastest but one, so that cells to be compared are neighbours.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for array in &self.arrays {

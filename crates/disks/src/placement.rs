@@ -56,7 +56,8 @@ impl Extents {
             .map_or(0, |last| last.file_offset + last.bytes)
     }
 
-    /// Gives the parts of the array that a range of the file lies on; what is past the extents is left out.
+    /// Calls `each` with the parts of the array that a range of the file lies on; bytes past the extents are
+    /// left out.
     pub fn map(&self, offset: u64, bytes: u64, mut each: impl FnMut(u64, u64)) {
         let end = offset.saturating_add(bytes).min(self.bytes());
         let first = self

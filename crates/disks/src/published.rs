@@ -1,4 +1,4 @@
-//! Published measurements of partition alignment, and what the model says about them.
+//! Published measurements of partition alignment, and the model's results for them.
 //!
 //! The source is Kendal Van Dyke's measurement of a RAID 10 array in a Dell PowerEdge 2950: 8 KB random
 //! reads and writes, stripe units of 8, 64 and 128 KB, partition offsets of "32 KB" and 64 KB, allocation

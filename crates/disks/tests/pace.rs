@@ -1,4 +1,4 @@
-//! Modelled volumes in real time: requests take what the model says, no less, and little more.
+//! Modelled volumes in real time: requests take the modelled time, no less, and little more.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

@@ -4,8 +4,8 @@
 //! versions (23 to 49); an upgraded file may keep an older, shorter record. The record need not lie at
 //! 96: SQL Server rewrites it behind the old one. So everything goes through slot 0 and column numbers.
 //!
-//! Columns this engine does not know stay as they are ([`FileHeader::updated_record`]); a fresh header
-//! has the columns of version 706 with the lengths that real files have.
+//! Columns that this engine does not interpret stay as they are ([`FileHeader::updated_record`]); a fresh
+//! header has the columns of version 706 with the lengths that real files have.
 
 use crate::bytes::{chunk, u16_at, u32_at};
 use crate::{
@@ -15,8 +15,8 @@ use crate::{
 use furrow_types::{Guid, decode_utf16, encode_utf16};
 use std::fmt;
 
-/// Virtual log files between the boot page's LSN and a log that is made anew. One would do; the rest is for
-/// databases that were shut down when the flag was not yet the last thing written.
+/// Virtual log files between the boot page's LSN and a log that is created again. One would do; the rest is
+/// for databases that were shut down when the flag was not yet the last thing written.
 pub const NEW_LOG_APART: u32 = 1024;
 
 /// Longest logical name, in UTF-16 units (`sysname`).
@@ -76,7 +76,7 @@ impl fmt::Display for FileGrowth {
     }
 }
 
-/// What page 0 says of its file.
+/// The contents of page 0 about its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileHeader {
     /// The same in all files of a database.
@@ -91,18 +91,18 @@ pub struct FileHeader {
     pub max_size_pages: Option<u32>,
     /// How it grows.
     pub growth: FileGrowth,
-    /// Size it was made with, below which it does not shrink.
+    /// Size it was created with, below which it does not shrink.
     pub min_size_pages: u32,
-    /// Status bits; [`FileHeader::growth`] decides the one that tells pages from percent.
+    /// Status bits; [`FileHeader::growth`] decides the one that distinguishes pages from percent.
     pub status: u32,
-    /// Sector size of the disk it was made on.
+    /// Sector size of the disk it was created on.
     pub sector_size_bytes: u32,
     /// LSN of the last backup of the file.
     pub backup_lsn: Lsn,
     /// LSN at which the file came to be.
     pub first_lsn: Lsn,
     /// Where the last checkpoint begins that wrote the file; before the first one, where the file came to be.
-    /// Zero: nobody kept it.
+    /// Zero: it was not recorded.
     pub max_lsn: Lsn,
     /// LSN of the full backup that differential backups build on.
     pub differential_base_lsn: Lsn,
@@ -244,15 +244,15 @@ impl FileHeader {
         Ok(PageMut::new(page).replace(0, &record)?)
     }
 
-    /// Whether a file was let go together with the primary file of a database of ours that says it was shut
-    /// down cleanly. The last checkpoint of that wrote the boot page and stands in all headers: an older one
-    /// is from before the boot page's change, and so is one of another end. A log that was being made anew
-    /// may have put its first checkpoint into some of them already.
+    /// Whether a file was closed together with the primary file of a cleanly shut down Furrow database. The
+    /// last checkpoint of the shutdown wrote the boot page, and its LSN is in all headers. An older LSN is
+    /// from before the boot page's change; a different one is from another shutdown. A log that was being
+    /// created again may have put its first checkpoint into some of the headers already.
     pub fn rests_with(&self, primary: &FileHeader, boot_lsn: Lsn) -> bool {
         let first = boot_lsn.vlf().saturating_add(NEW_LOG_APART);
         let in_new_log = |header: &FileHeader| header.max_lsn.vlf() >= first;
         let alike = self.max_lsn == primary.max_lsn || in_new_log(self) || in_new_log(primary);
-        // Older versions kept nothing there.
+        // Older versions stored nothing there.
         self.max_lsn == Lsn::ZERO || (self.max_lsn > boot_lsn && alike)
     }
 
@@ -302,7 +302,7 @@ impl FileHeader {
         Ok(record)
     }
 
-    /// The columns this engine knows.
+    /// The columns that this engine interprets.
     fn values(&self, name: Vec<u8>) -> [(usize, Vec<u8>); 18] {
         let (growth, percent) = match self.growth {
             FileGrowth::None => (0, 0),

@@ -1,17 +1,17 @@
 //! SQL Server's page format as bytes.
 //!
-//! Purpose: everything this engine and its tools know about what bytes mean on a page: headers, slots,
-//! records, rows, allocation maps, file headers, the boot page, base tables, values; how pages are
-//! protected; and the changes that the log carries. No I/O, no threads, no unsafe code. The same code
-//! reads real files of versions 611 to 957 and writes ours (version 706).
+//! Purpose: everything this engine and its tools need about the meaning of the bytes of a page: headers,
+//! slots, records, rows, allocation maps, file headers, the boot page, base tables, values; how pages are
+//! protected; and the changes that the log carries. No I/O, no threads, no unsafe code. The same code reads
+//! real files of versions 611 to 957 and writes Furrow's own (version 706).
 //!
 //! The layers, each on the ones before:
 //! 1. [`Page`] and [`PageMut`] view 8,192 bytes: header fields, slots, records, and edits that keep the
 //!    free-space identity `m_freeCnt = 8096 - records - 2 * slots`;
-//! 2. [`Record`] and [`RecordBuilder`] know one record's frame, [`RowLayout`] where its columns lie,
-//!    [`furrow_types`] what the columns' bytes mean;
-//! 3. [`Bitmap`], [`Pfs`] and [`Iam`] read allocation maps; [`FileHeader`] and [`Boot`] the two fixed
-//!    pages that say what file and database this is; [`catalog`] the tables behind them;
+//! 2. [`Record`] and [`RecordBuilder`] handle one record's frame, [`RowLayout`] the places of its columns,
+//!    [`furrow_types`] the meaning of the columns' bytes;
+//! 3. [`Bitmap`], [`Pfs`] and [`Iam`] read allocation maps; [`FileHeader`] and [`Boot`] the two fixed pages
+//!    that identify the file and the database; [`catalog`] the tables behind them;
 //! 4. [`verify`], [`untear`] and the `stamp_` functions guard a page's way from and to the disk;
 //! 5. [`Change`] and [`apply`]: the only way pages are changed once the engine runs, by do and redo alike.
 //!
@@ -23,14 +23,14 @@
 //! - **Layouts are proven**: each field has its byte range beside it, and the compiler checks that
 //!   ranges meet.
 //!
-//! A page's way in, in steps: read 8,192 bytes; [`verify`] against the id asked for (checksum or torn
-//! bits, then page id); [`untear`] where it carries torn bits ([`admit`] does both); view it. Its way
-//! out: copy it, [`stamp_checksum`] the copy, write the copy.
+//! A page's way in, in steps: read 8,192 bytes; [`verify`] against the requested id (checksum or torn bits,
+//! then page id); [`untear`] where it carries torn bits ([`admit`] does both); view it. Its way out: copy it,
+//! [`stamp_checksum`] the copy, write the copy.
 //!
-//! What can fail: [`PageFault`] for a page that is not whole or not the one asked for (message 824),
-//! [`PageError`] for an edit that a page does not take, [`ChangeError`] for a change that cannot be
-//! read or does not suit its page, [`RowError`] for values that do not fit their row, and an error
-//! type for each of the fixed pages.
+//! What can fail: [`PageFault`] for a page that is not whole or not the requested one (message 824),
+//! [`PageError`] for an edit that a page does not take, [`ChangeError`] for a change that cannot be read or
+//! does not suit its page, [`RowError`] for values that do not fit their row, and an error type for each of
+//! the fixed pages.
 
 #![deny(
     clippy::indexing_slicing,

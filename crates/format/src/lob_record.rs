@@ -7,9 +7,9 @@ pub const ROW_OVERFLOW: u8 = 2;
 /// First byte of a root that lies in the row.
 pub const INLINE_ROOT: u8 = 4;
 
-/// Where a record says which value it belongs to.
+/// Where a record stores the id of its value.
 pub const BLOB_ID_AT: usize = 4;
-/// Where it says what kind it is.
+/// Where it stores its kind.
 pub const KIND_AT: usize = 12;
 /// Where its body begins.
 pub const BODY_AT: usize = 14;

@@ -1,4 +1,4 @@
-//! Log sequence numbers: three parts in one word.
+//! Log sequence numbers: three parts in one 64-bit number.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ const VLF_BITS: u32 = 64 - BLOCK_BITS - SLOT_BITS;
 
 /// A place in the log: virtual log file, block within it, record within the block.
 ///
-/// Packed so that the word orders as the log does: VLF sequence (28 bits), block offset in units of
-/// 512 bytes (24 bits, so a VLF is at most 8 GB), record number in the block (12 bits, from 1).
+/// Packed so that the numbers are ordered as the log is: VLF sequence (28 bits), block offset in units of 512
+/// bytes (24 bits, so a VLF is at most 8 GB), record number in the block (12 bits, from 1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Lsn(pub u64);
 

@@ -39,7 +39,7 @@ pub enum PageType {
     RebuildTemporary,
     /// 20: allocated ahead by bulk load.
     BulkPreallocated,
-    /// Anything else, kept as found.
+    /// Anything else, stored as found.
     Unknown(u8),
 }
 
@@ -145,7 +145,7 @@ impl fmt::Display for PageType {
 pub struct PageFlags(pub u16);
 
 impl PageFlags {
-    /// Records start at multiples of four and take that much room.
+    /// Records start at multiples of four, and their lengths are rounded up to it.
     pub const ALIGNED: PageFlags = PageFlags(0x2);
     /// `m_tornBits` holds the bits that the signature displaced.
     pub const TORN_BITS: PageFlags = PageFlags(0x100);

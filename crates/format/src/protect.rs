@@ -1,13 +1,13 @@
 //! Page protection: checksum, torn bits, own id.
 //!
-//! A page on disk says by its flags how it is protected:
+//! The flags of a page on disk show how it is protected:
 //! - checksum: an exclusive-or over 16 sectors, each rotated by its place, in `m_tornBits`;
 //! - torn bits: the two low bits of the last byte of sectors 1 to 15 hold a signature that alternates between
 //!   writes, the displaced bits lie in `m_tornBits`, and the page must be restored ([`untear`]) before use;
 //! - neither: pages never written since they were formatted by SQL Server.
 //!
-//! The checksum is weak (two flips in one bit column of one sector cancel); it is the format's, so we
-//! keep it.
+//! The checksum is weak (two flips in one bit column of one sector cancel); it is part of the format, so
+//! Furrow uses it.
 
 use crate::bytes::u32_at;
 use crate::page::TORN_BITS;
@@ -54,7 +54,7 @@ pub enum PageFault {
         expected.file, expected.page, actual.file, actual.page
     )]
     PageId {
-        /// Asked for.
+        /// The requested id.
         expected: PageId,
         /// Stated by the page.
         actual: PageId,
@@ -168,7 +168,7 @@ pub fn untear(page: &mut PageBuf) {
     PageMut::new(page).set_flags(flags);
 }
 
-/// Proves that the page is whole and is the one expected. Changes nothing: torn bits stay in place.
+/// Verifies that the page is whole and is the one expected. Changes nothing: torn bits stay in place.
 pub fn verify(page: &PageBuf, expected: PageId) -> Result<Protection, PageFault> {
     let view = Page::new(page);
     let protection = if view.flags().has(PageFlags::CHECKSUM) {

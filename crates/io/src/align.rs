@@ -13,7 +13,7 @@ struct Block([u8; DIRECT_ALIGN]);
 const _: () = assert!(size_of::<Block>() == DIRECT_ALIGN && align_of::<Block>() == DIRECT_ALIGN);
 
 /// A byte buffer that starts at a multiple of [`DIRECT_ALIGN`] and whose memory is a multiple of it long;
-/// zeroed when made.
+/// zeroed when created.
 pub struct AlignedBuf {
     blocks: Vec<Block>,
     len: usize,
@@ -35,7 +35,7 @@ impl AlignedBuf {
         buf
     }
 
-    /// Sets the length; new bytes are zeros, memory is kept when it shrinks.
+    /// Sets the length; new bytes are zeros, and the memory stays allocated when it shrinks.
     pub fn resize(&mut self, len: usize) {
         let old = self.len;
         if len > old {

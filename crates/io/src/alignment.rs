@@ -1,7 +1,7 @@
 //! Whether the partition under a path fits pages, extents, and the stripes and blocks of its device.
 //!
-//! Everything comes from `/sys` and is `None` where that does not say. A container or a virtual machine
-//! sees its own virtual disk: what lies below it stays unknown, and the report says so.
+//! Everything comes from `/sys` and is `None` where that has no entry. A container or a virtual machine sees
+//! its own virtual disk: what lies below it stays unknown, and the report states that.
 
 use crate::host::{Mount, mount_of, text_of};
 use std::fmt;
@@ -53,7 +53,7 @@ pub struct Alignment {
     pub alignment_offset: Option<i64>,
 }
 
-/// The alignment of the volume that `path` lies on; `None` where the system does not say where it is
+/// The alignment of the volume that `path` lies on; `None` where the system does not report where it is
 /// mounted.
 pub fn alignment_of(path: &Path) -> Option<Alignment> {
     let mount = mount_of(path)?;

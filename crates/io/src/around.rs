@@ -6,8 +6,9 @@ use std::ops::Range;
 /// The smallest unit that a device may fail to read.
 const SECTOR: usize = 512;
 
-/// Reads `bytes.len()` bytes from `offset` (both multiples of 512), as far as the device can. What it cannot
-/// read is zero, and told by its place in `bytes`, with the device's error. Other errors end it.
+/// Reads `bytes.len()` bytes from `offset` (both multiples of 512), as far as the device can. Ranges that it
+/// cannot read are zeroed, and returned by their place in `bytes`, with the device's error. Other errors end
+/// the read.
 ///
 /// A read that failed is tried again in halves: a few sectors cost few reads.
 pub fn read_around(

@@ -53,9 +53,9 @@ pub enum IoErrorKind {
     InUse,
     /// The device, the quota or the simulated disk is full, or a file as large as it may be.
     NoSpace,
-    /// Fewer bytes than asked for lie at that place.
+    /// Fewer bytes than requested lie at that place.
     PastEnd,
-    /// An earlier sync or durable write of this file failed; nothing can be promised until it is opened anew.
+    /// An earlier sync or durable write of this file failed; nothing is guaranteed until it is opened again.
     Poisoned,
     /// The simulated machine lost its power after this handle was opened.
     Crashed,

@@ -1,7 +1,7 @@
 //! The heap of a process whose address space has a limit (`ulimit -v`, `ulimit -d`).
 //!
-//! Rust ends a process whose heap has no memory left. What statements keep is counted, but not every small
-//! allocation is. The program therefore installs [`Heap`] as its global allocator and calls [`prepare`]
+//! Rust ends a process whose heap has no memory left. The memory of statements is counted, but not every
+//! small allocation is. The program therefore installs [`Heap`] as its global allocator and calls [`prepare`]
 //! before it starts threads:
 //!
 //! 1. `prepare` maps a reserve that is never used.
@@ -31,8 +31,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
-/// What is kept for allocations that nothing counts, between the first that is refused and the end of the
-/// statement that made it.
+/// Memory for allocations that nothing counts, between the first that is refused and the end of the statement
+/// that requested it.
 pub const RESERVE_BYTES: usize = 32 << 20;
 
 /// How much of a limited address space goes with one malloc arena.
@@ -65,9 +65,9 @@ impl Heap {
     }
 }
 
-// SAFETY: every block comes from `System` and goes back to it with the layout that it was asked for. A call
-// that returned null has allocated nothing, and `System::realloc` leaves the block as it was then: both may
-// be repeated. Nothing here allocates or unwinds.
+// SAFETY: every block comes from `System` and goes back to it with the layout that it was allocated with. A
+// call that returned null has allocated nothing, and `System::realloc` leaves the block as it was then: both
+// may be repeated. Nothing here allocates or unwinds.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise.

@@ -1,4 +1,4 @@
-//! Facts of the machine that a measured figure must not be published without.
+//! Facts of the machine that must be published with every measured figure.
 //!
 //! Everything comes from `/proc` and `/sys` and degrades to `None` elsewhere; nothing here fails.
 
@@ -19,9 +19,9 @@ pub struct Host {
     pub kernel: Option<String>,
     /// Memory that could be had without swapping, when this was looked at.
     pub memory_free_bytes: Option<u64>,
-    /// Whether this is a virtual machine; `None` when the processor doesn't tell.
+    /// Whether this is a virtual machine; `None` where the processor does not show it.
     pub virtual_machine: Option<bool>,
-    /// Who makes the (virtual) machine, as its firmware tells: `QEMU Standard PC`.
+    /// The maker of the (virtual) machine, as its firmware reports it: `QEMU Standard PC`.
     pub machine: Option<String>,
     /// The frequency governor of the first processor: `performance`, `powersave`.
     pub governor: Option<String>,
@@ -36,7 +36,7 @@ pub struct Device {
     pub name: String,
     /// The vendor's name of the model.
     pub model: Option<String>,
-    /// Whether it says that it rotates (virtual disks often do).
+    /// Whether it reports that it rotates (virtual disks often do).
     pub rotational: Option<bool>,
     /// The I/O scheduler in force.
     pub scheduler: Option<String>,
@@ -117,7 +117,7 @@ pub(crate) fn labelled(text: &str, name: &str) -> Option<String> {
     })
 }
 
-/// What is known of this machine.
+/// The facts of this machine.
 pub fn host() -> Host {
     let cpu = text_of("/proc/cpuinfo").unwrap_or_default();
     let memory = text_of("/proc/meminfo").unwrap_or_default();
@@ -148,7 +148,7 @@ pub fn host() -> Host {
     }
 }
 
-/// Maker and product of the machine; in a container without `/sys` the hypervisor's own word, if any.
+/// Maker and product of the machine; in a container without `/sys` the hypervisor's own name, if any.
 fn machine() -> Option<String> {
     let of = |name: &str| text_of(format!("/sys/class/dmi/id/{name}"));
     match (of("sys_vendor"), of("product_name")) {
@@ -184,7 +184,7 @@ fn parse_ticks(text: &str) -> Option<CpuTicks> {
     })
 }
 
-/// All memory of the machine; `None` where it does not say.
+/// All memory of the machine; `None` where the system does not report it.
 pub fn memory_bytes() -> Option<u64> {
     static BYTES: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
     *BYTES.get_or_init(|| {

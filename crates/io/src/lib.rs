@@ -1,8 +1,8 @@
-//! Where bytes live.
+//! Files, clock, threads and random numbers.
 //!
-//! The only crate that touches the system's files, clock, threads and random numbers. Everything above
-//! it works on two traits: a [`Volume`] is a namespace of files, a [`File`] is an array of bytes that is
-//! read and written in batches of runs. Three volumes stand behind them:
+//! The only crate that touches the system's files, clock, threads and random numbers. Everything above it
+//! works on two traits: a [`Volume`] is a namespace of files, a [`File`] is an array of bytes that is read
+//! and written in batches of runs. Three volumes implement them:
 //!
 //! | volume | bytes live in | for |
 //! |---|---|---|
@@ -15,9 +15,9 @@
 //!    entry and length survive a power loss. File contents are durable only after `sync` (or, the bytes of
 //!    that very call, after `write_durable`).
 //! 2. A read past the end of a file is an error, never a short success.
-//! 3. After a failed `sync` or `write_durable`, or a `resize` that failed for more than want of space, a
-//!    file is poisoned: every later write, resize and sync fails with [`IoErrorKind::Poisoned`]; nothing
-//!    may be acknowledged on it until it is opened anew. Reads go on.
+//! 3. After a failed `sync` or `write_durable`, or a `resize` that failed for another reason than a full
+//!    disk, a file is poisoned: every later write, resize and sync fails with [`IoErrorKind::Poisoned`], and
+//!    nothing may be acknowledged on it until it is opened again. Reads still work.
 //! 4. A file opened for writing is locked against other processes and against other handles of this one; a
 //!    second opener gets [`IoErrorKind::InUse`].
 //! 5. `open(.., Open::Existing)` makes durable what a dead process left in the system's cache before the
@@ -46,8 +46,9 @@
 //! does a resize that finds the disk full, which leaves the length as it was.
 //!
 //! # Direct I/O
-//! Fast are runs whose offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory);
-//! all others work, by a copy or through the page cache. Nothing reads ahead: who scans asks for big runs.
+//!
+//! Runs are fast if their offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory).
+//! All others work, by a copy or through the page cache. There is no read-ahead: a scan requests large runs.
 
 mod align;
 pub mod alignment;

@@ -31,7 +31,8 @@ struct Share {
     used: u64,
 }
 
-/// The most memory this process may have in bytes; `None` where nothing says so. It is read once.
+/// The most memory this process may have in bytes; `None` where nothing limits it and the machine's memory is
+/// unknown. It is read once.
 pub fn memory_limit_bytes() -> Option<u64> {
     static BYTES: std::sync::OnceLock<Option<u64>> = std::sync::OnceLock::new();
     *BYTES.get_or_init(|| {
@@ -41,7 +42,7 @@ pub fn memory_limit_bytes() -> Option<u64> {
 }
 
 /// How much more memory this process can have in bytes: what its limits leave, or the machine; `None` where
-/// nothing says so.
+/// neither is known.
 pub fn memory_left_bytes() -> Option<u64> {
     let left = |share: Share| share.limit.saturating_sub(share.used);
     let machine = text_of("/proc/meminfo").and_then(|text| kib(&text, "MemAvailable"));
@@ -108,8 +109,8 @@ fn group_of(line: &str, root: &Path) -> Option<Group> {
         })
 }
 
-/// The limits of a group and of those around it. In a container the group's own path may not be there, but
-/// the root of what is shown is.
+/// The limits of a group and of those around it. In a container the group's own path may be missing, but the
+/// root of the visible tree is there.
 fn group_shares(group: &Group, root: &Path) -> Vec<Share> {
     let around = group.path.ancestors();
     let around = around.take_while(|path| path.starts_with(root));
@@ -121,7 +122,7 @@ fn group_shares(group: &Group, root: &Path) -> Vec<Share> {
             (name == group.used).then(|| number.parse::<u64>().ok())?
         });
         let used = line.unwrap_or(0);
-        // No limit is the word `max`, or in version 1 a number beyond all memory.
+        // Without a limit the file contains `max`, or in version 1 a number beyond all memory.
         (limit < 1 << 60).then_some(Share { limit, used })
     };
     around.filter_map(share).collect()
@@ -176,7 +177,7 @@ mod tests {
             of("0::/a/b\n"),
             [share(1 << 20, 5000), share(1 << 30, 6000)]
         );
-        // In a container the group's path is not there, but the root of what is shown has its figures.
+        // In a container the group's path is missing, but the root of the visible tree has its figures.
         std::fs::write(root.path().join("memory.max"), "2097152\n").unwrap();
         assert_eq!(of("0::/system.slice/docker-1\n"), [share(2 << 20, 7000)]);
         assert_eq!(of(""), []);

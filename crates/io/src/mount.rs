@@ -1,4 +1,4 @@
-//! Where a path is mounted, as `/proc/self/mountinfo` says; `None` where there is no such file.
+//! Where a path is mounted, according to `/proc/self/mountinfo`; `None` where there is no such file.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ pub struct Mount {
     pub(crate) device: (u32, u32),
 }
 
-/// The mount that `path` lies on, or would lie on once it is made.
+/// The mount that `path` lies on, or would lie on once it is created.
 pub fn mount_of(path: &Path) -> Option<Mount> {
     let existing = std::path::absolute(path).ok()?;
     let existing = existing

@@ -1,12 +1,12 @@
-//! Faults built into the engine on purpose, to see that its tests would notice them.
+//! Faults built into the engine on purpose, to test that its tests notice them.
 //!
-//! Each place where a rule of the engine is kept asks [`mutated`] whether it shall break it this once.
-//! Without the feature `mutations`, which no build for users turns on, the answer is a constant `false`:
-//! neither the question nor what it guards is in the program. With it, the environment variable
-//! `FURROW_MUTATION` names the one fault that is alive, so that one build serves for all.
+//! Each place that enforces a rule of the engine calls [`mutated`] to find out whether to break the rule this
+//! time. Without the feature `mutations`, which no build for users has, the answer is a constant `false`:
+//! neither the test nor the branch behind it is in the program. With the feature, the environment variable
+//! `FURROW_MUTATION` names the one fault that is active, so that one build serves for all.
 //!
-//! The soak runs its own share against each of them (`cargo xtask mutations`): a fault that is reached and
-//! that nothing notices stands for a test that is missing.
+//! The soak runs its share against each of them (`cargo xtask mutations`): a fault that is reached and not
+//! noticed shows that a test is missing.
 
 macro_rules! mutations {
     ($($variant:ident $name:literal $what:literal,)*) => {
@@ -34,74 +34,74 @@ macro_rules! mutations {
 }
 
 mutations! {
-    SkipDataSync "skip-data-sync" "A checkpoint takes the data files for durable without a sync.",
+    SkipDataSync "skip-data-sync" "A checkpoint treats the data files as durable without a sync.",
     SkipLogSync "skip-log-sync" "Log blocks are written without being made durable.",
     DropLogFirst "drop-log-first" "Pages are written before the log is durable up to them.",
-    SkipDoubleWrite "skip-double-write" "Pages are overwritten in place without an image elsewhere.",
-    UnsyncedDoubleWrite "unsynced-double-write" "The image elsewhere is not durable when its page goes.",
-    SkipTornRepair "skip-torn-repair" "Torn pages are not put back at the next open.",
-    ImageLeftBehind "image-left-behind" "A page made anew leaves the image of its former life behind.",
-    EarlyHalfTurn "early-half-turn" "Images are written over while the pages they stand for are not synced.",
+    SkipDoubleWrite "skip-double-write" "Pages are written in place without an image elsewhere.",
+    UnsyncedDoubleWrite "unsynced-double-write" "Images are not durable when their pages are written.",
+    SkipTornRepair "skip-torn-repair" "Torn pages are not restored from their images at the next open.",
+    ImageLeftBehind "image-left-behind" "A page that is created again keeps the image of its old content.",
+    EarlyHalfTurn "early-half-turn" "Images are overwritten before their pages are synced.",
     AckBeforeFlush "ack-before-flush" "A commit is acknowledged before its record is durable.",
-    IgnoreLogFailure "ignore-log-failure" "A log write that failed is taken for done.",
-    IgnoreSyncFailure "ignore-sync-failure" "A sync of a data file that failed is taken for done.",
-    IgnoreWriteFailure "ignore-write-failure" "A page write that failed is taken for done.",
-    TrustTornBlocks "trust-torn-blocks" "Log blocks are believed without their checksum.",
-    SameIncarnation "same-incarnation" "A restarted log numbers its blocks as the one before did.",
+    IgnoreLogFailure "ignore-log-failure" "A failed log write counts as done.",
+    IgnoreSyncFailure "ignore-sync-failure" "A failed sync of a data file counts as done.",
+    IgnoreWriteFailure "ignore-write-failure" "A failed page write counts as done.",
+    TrustTornBlocks "trust-torn-blocks" "Log blocks are used without a check of their checksum.",
+    SameIncarnation "same-incarnation" "A restarted log does not raise the incarnation of its blocks.",
     HoleIsTheEnd "hole-is-the-end" "The log ends at the first block that cannot be read.",
-    LateCheckpoint "late-checkpoint" "A checkpoint says that it began after its pages were written.",
-    RedoPointBack "redo-point-back" "The redo point moves back to where a page says that it is dirty from.",
-    ForgetActive "forget-active" "A checkpoint does not write down the transactions under way.",
-    EarlyTruncation "early-truncation" "The log of transactions under way is reused.",
-    EndsAfterTruncation "ends-after-truncation" "Log is let go before the ends it waited for are durable.",
-    SkipHeaderStamp "skip-header-stamp" "A checkpoint is not noted in the headers of the data files.",
-    TakeOldCopy "take-old-copy" "A data file that lies behind its log is taken for the right one.",
+    LateCheckpoint "late-checkpoint" "A checkpoint sets the redo point to the log's end after its writes.",
+    RedoPointBack "redo-point-back" "The redo point moves back to the LSN from which a page is dirty.",
+    ForgetActive "forget-active" "A checkpoint does not record the active transactions.",
+    EarlyTruncation "early-truncation" "Log that active transactions need is reused.",
+    EndsAfterTruncation "ends-after-truncation" "The log is truncated before end records are durable.",
+    SkipHeaderStamp "skip-header-stamp" "A checkpoint is not recorded in the headers of the data files.",
+    TakeOldCopy "take-old-copy" "A data file that lies behind its log is accepted.",
     SkipRedoOfRemoval "skip-redo-of-removal" "Redo leaves out the removal of single rows.",
     SkipRedoOfBits "skip-redo-of-bits" "Redo leaves out the bits of allocation maps.",
     SkipRedoOfUndo "skip-redo-of-undo" "Redo leaves out compensation records.",
     RedoLosesFile "redo-loses-file" "Redo leaves out the last file that the catalog names.",
     StaleRedoLsn "stale-redo-lsn" "Redo does not stamp the pages that it changes.",
-    HighPageLsn "high-page-lsn" "A page is stamped with an LSN of records to come.",
-    ForgetClr "forget-clr" "Undoing is logged as a change like any other, not as compensation.",
-    UndoStopsShort "undo-stops-short" "A rollback leaves the transaction's first change.",
-    SkipUndoAtRestart "skip-undo-at-restart" "Restart does not undo the oldest transaction under way.",
+    HighPageLsn "high-page-lsn" "A page is stamped with an LSN that lies ahead of the log.",
+    ForgetClr "forget-clr" "Undo is logged as an ordinary change, not as compensation.",
+    UndoStopsShort "undo-stops-short" "A rollback does not undo the transaction's first change.",
+    SkipUndoAtRestart "skip-undo-at-restart" "Restart does not undo the oldest active transaction.",
     PfsNeighbour "pfs-neighbour" "PFS marks the page after the one that was allocated.",
-    PfsKept "pfs-kept" "Pages that are freed one by one keep their PFS bit.",
-    GamKept "gam-kept" "An extent that is taken stays free in GAM.",
-    IamForgotten "iam-forgotten" "An extent that is taken is not written into IAM.",
-    IamKept "iam-kept" "An extent that is given back stays in IAM.",
-    SgamForgotten "sgam-forgotten" "SGAM is not told when a mixed extent has room again.",
-    LoseGrowth "lose-growth" "A growth does not reach the header of the file.",
-    ForgetNeighbour "forget-neighbour" "A split does not tell the right neighbour of its new left one.",
-    ForgetUnlink "forget-unlink" "A leaf that is taken out stays the left link of its right neighbour.",
-    WrongSeparator "wrong-separator" "The entry above a new page is made from the page's second row.",
-    KeepMarks "keep-marks" "Who goes by a copy of a page does not hear that the page has changed.",
-    PurgeWanted "purge-wanted" "Ghosts are purged though a rollback may want them back.",
+    PfsKept "pfs-kept" "Pages that are freed one by one stay allocated in PFS.",
+    GamKept "gam-kept" "An allocated extent stays free in GAM.",
+    IamForgotten "iam-forgotten" "An allocated extent is not entered in IAM.",
+    IamKept "iam-kept" "A freed extent stays in IAM.",
+    SgamForgotten "sgam-forgotten" "SGAM is not updated when a mixed extent has a free page again.",
+    LoseGrowth "lose-growth" "A growth does not change the size in the header of the file.",
+    ForgetNeighbour "forget-neighbour" "A split does not set the left link of the right neighbour.",
+    ForgetUnlink "forget-unlink" "A leaf that is removed stays the left link of its right neighbour.",
+    WrongSeparator "wrong-separator" "The entry above a new page has the key of the page's second row.",
+    KeepMarks "keep-marks" "A change of a page does not invalidate the marks of the page.",
+    PurgeWanted "purge-wanted" "Ghosts are purged although a transaction has them locked.",
     LeaveIndexEntry "leave-index-entry" "A deleted row stays in its last index.",
-    LeaveMovedRecord "leave-moved-record" "A moved row of a heap that moves again leaves its record behind.",
-    SwapMapLatches "swap-map-latches" "Now and then PFS pages are latched from the last to the first.",
-    SwapHeapLatches "swap-heap-latches" "Now and then a heap's pages are latched from the last to the first.",
+    LeaveMovedRecord "leave-moved-record" "A heap row that moves again leaves its moved record behind.",
+    SwapMapLatches "swap-map-latches" "PFS pages are sometimes latched in descending order.",
+    SwapHeapLatches "swap-heap-latches" "A heap's pages are sometimes latched in descending order.",
     SkipRowLock "skip-row-lock" "Rows are changed without a lock.",
-    SkipGapLock "skip-gap-lock" "Keys come into gaps that somebody guards.",
-    SkipReadLock "skip-read-lock" "Readers do not look whether a row is committed.",
-    ReleaseReadLock "release-read-lock" "REPEATABLE READ gives its locks back at once.",
-    EarlyRelease "early-release" "Locks are released some time before the commit record is in the log.",
-    MissDeadlock "miss-deadlock" "Nobody looks for deadlocks.",
-    ForgetNotes "forget-notes" "A lock of a whole table overlooks the intents that others noted themselves.",
-    CountsForgotten "counts-forgotten" "Commit records do not say how many rows came and went.",
-    FreeBeforeCommit "free-before-commit" "The pages of a dropped table are given away before the commit.",
-    RemoveEarly "remove-early" "A file goes before the log of its pages is done with.",
-    CutEarly "cut-early" "A file becomes shorter before the log of its pages is done with.",
-    FileNotMade "file-not-made" "A file is online in the catalog before it is made.",
-    ForgetPageCheck "forget-page-check" "Pages are read without a look at their checksum.",
+    SkipGapLock "skip-gap-lock" "Keys are inserted into gaps that others have locked.",
+    SkipReadLock "skip-read-lock" "Readers do not check whether a row is committed.",
+    ReleaseReadLock "release-read-lock" "REPEATABLE READ does not hold its read locks.",
+    EarlyRelease "early-release" "Locks are released before the commit record is in the log.",
+    MissDeadlock "miss-deadlock" "Deadlocks are not detected.",
+    ForgetNotes "forget-notes" "A lock of a whole table overlooks intents that owners only noted.",
+    CountsForgotten "counts-forgotten" "Commit records do not contain the changes of row counts.",
+    FreeBeforeCommit "free-before-commit" "The pages of a dropped table are freed before the commit.",
+    RemoveEarly "remove-early" "A file is removed while the log of its pages is still needed.",
+    CutEarly "cut-early" "A file is cut while the log of its pages is still needed.",
+    FileNotMade "file-not-made" "A file is online in the catalog before it is created.",
+    ForgetPageCheck "forget-page-check" "Pages are read without a check of their checksum.",
     SkipForce "skip-force" "Pages that a bulk load filled past the log are not written before its commit.",
     UnsyncedForce "unsynced-force" "Pages that a bulk load filled past the log are written, but not synced.",
-    ForgetChangedExtent "forget-changed-extent" "A change forgets its extent in the changed-extent map.",
+    ForgetChangedExtent "forget-changed-extent" "A change is not marked in the changed-extent map.",
     SkipReadFence "skip-read-fence" "A backup reads pages from a file while they are written.",
     ForgetFillPages "forget-fill-pages" "A backup leaves out pages that a load has filled past its log.",
     ForgetFreedPages "forget-freed-pages" "A backup leaves out freed pages that its log changes.",
     EarlyLogEnd "early-log-end" "The log of a backup ends before its last pages are read.",
-    TrustStripes "trust-stripes" "Chunks of a stripe are believed without the checksum of their payload.",
+    TrustStripes "trust-stripes" "Chunks of a stripe are used without a check of their checksum.",
     EarlyTail "early-tail" "The tail of a stripe is written while its chunks are not durable.",
     ForgetDifferentialBit "forget-differential-bit" "A differential backup leaves out a changed extent.",
     TakeWrongBase "take-wrong-base" "A differential backup is restored over another base than its own.",
@@ -158,15 +158,15 @@ mod alive {
 #[cfg(feature = "mutations")]
 pub use alive::{mutated, reached};
 
-/// Whether the rule at hand is to be broken this time: every second time that it is come to. An order that is
-/// always the wrong way round is an order too; what hurts is when two do it differently.
+/// Whether to break the rule at hand this time: every second time that it is reached. An order that is always
+/// reversed is an order too; a deadlock needs two threads with different orders.
 #[inline(always)]
 #[must_use]
 pub fn mutated_at_times(which: Mutation) -> bool {
     mutated(which) && reached() % 2 == 1
 }
 
-/// Between two steps that are taken the wrong way round: time for somebody else to come in between.
+/// Sleeps between two steps in the wrong order, so that another thread can run between them.
 #[inline(always)]
 pub fn linger(wrong_way_round: bool) {
     if AVAILABLE && wrong_way_round {

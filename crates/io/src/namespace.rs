@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// Longest name of a file or directory, as on most of the system's file systems.
 const MAX_COMPONENT_BYTES: usize = 255;
 
-/// Directories, and files each with what the volume knows of it.
+/// Directories, and files each with the volume's data about it.
 #[derive(Debug, Clone)]
 pub(crate) struct Namespace<T> {
     dirs: BTreeSet<PathBuf>,
@@ -47,7 +47,7 @@ impl<T: Clone> Namespace<T> {
         self.dirs.contains(path) || self.files.contains_key(path)
     }
 
-    /// Whether a file may be made at `path`.
+    /// Whether a file may be created at `path`.
     pub(crate) fn check_create(&self, path: &Path) -> Result<(), IoError> {
         let too_long = |part: &OsStr| part.len() > MAX_COMPONENT_BYTES;
         let kind = if path.iter().any(too_long) {

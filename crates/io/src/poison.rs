@@ -4,7 +4,7 @@ use crate::{IoError, IoErrorKind, IoOp};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set for good by the first failed sync; the system may since have dropped what it was asked to keep.
+/// Set for good by the first failed sync: the system may since have dropped written data.
 #[derive(Debug, Default)]
 pub(crate) struct Poison(AtomicBool);
 

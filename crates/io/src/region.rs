@@ -8,8 +8,8 @@
 use crate::{DIRECT_ALIGN, IoErrorKind};
 use std::ptr::NonNull;
 
-/// Zeroed memory, aligned for direct I/O, of fixed size and place. What may be done with it, and by whom, is
-/// for its owner to say: it gives no more than an address.
+/// Zeroed memory, aligned for direct I/O, of fixed size and place. It only gives an address: its owner
+/// decides which accesses are allowed.
 #[derive(Debug)]
 pub struct Region {
     start: NonNull<u8>,
@@ -34,16 +34,16 @@ impl Region {
         })
     }
 
-    /// Has the system give all of it now, and not page by page as it is used first: where memory is lent by
-    /// a hypervisor the first touch of a megabyte can take more than a millisecond. `false` where the
-    /// system says that it has not so much.
+    /// Makes the system provide all of it now, and not page by page at the first use: where memory is lent by
+    /// a hypervisor the first touch of a megabyte can take more than a millisecond. `false` where the system
+    /// reports that it has not so much.
     #[must_use]
     pub fn prefault(&mut self) -> bool {
         let answer = populate(self.start, self.bytes);
         if answer.is_none() {
             for at in (0..self.bytes).step_by(SMALLEST_PAGE_BYTES) {
-                // SAFETY: inside of the region, which nobody else has while `self` is borrowed; the byte
-                // stays what it was.
+                // SAFETY: inside of the region, which no other code accesses while `self` is borrowed; the
+                // byte stays what it was.
                 unsafe {
                     let byte = self.start.as_ptr().add(at);
                     byte.write_volatile(byte.read_volatile());
@@ -65,7 +65,7 @@ impl Region {
         self.start.as_ptr()
     }
 
-    /// How long it is: what was asked for, rounded up.
+    /// How long it is: the requested length, rounded up.
     pub fn len_bytes(&self) -> usize {
         self.bytes
     }
@@ -73,7 +73,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: taken in `new` with this length, given back once; by then nobody uses it any more.
+        // SAFETY: taken in `new` with this length, given back once; no reference to it is left by then.
         unsafe { give_back(self.start, self.bytes) }
     }
 }
@@ -93,16 +93,14 @@ pub(crate) fn take(bytes: usize) -> Option<NonNull<u8>> {
     let start =
         unsafe { mmap_anonymous(std::ptr::null_mut(), bytes, access, MapFlags::PRIVATE) }.ok()?;
     if bytes >= WORTH_LARGE_PAGES {
-        // With pages of 4 KB nearly every look at another page of a large pool misses the processor's table
-        // of addresses. A system that has none to give goes on with small ones.
-        // SAFETY: the mapping just made; the advice changes none of its bytes.
+        // SAFETY: the mapping just created; the advice changes none of its bytes.
         let _small = unsafe { madvise(start, bytes, Advice::LinuxHugepage) };
     }
     NonNull::new(start.cast())
 }
 
-/// Whether the system gave all of it; `None` where it does not know the question: Linux does since 5.14. To
-/// touch what it said it has not could end the process.
+/// Whether the system provided all of it; `None` where it does not support the request (Linux does since
+/// 5.14). Touching memory that it has refused could end the process.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn populate(start: NonNull<u8>, bytes: usize) -> Option<bool> {
     use rustix::io::Errno;
@@ -147,7 +145,7 @@ fn populate(_: NonNull<u8>, _: usize) -> Option<bool> {
 }
 
 /// # Safety
-/// The memory was taken by [`take`] with this length, and nobody uses it any more.
+/// The memory was taken by [`take`] with this length, and is no longer in use.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     // SAFETY: the caller's promise.
@@ -166,7 +164,7 @@ pub(crate) fn take(bytes: usize) -> Option<NonNull<u8>> {
 }
 
 /// # Safety
-/// The memory was taken by [`take`] with this length, and nobody uses it any more.
+/// The memory was taken by [`take`] with this length, and is no longer in use.
 #[cfg(any(not(target_os = "linux"), miri))]
 pub(crate) unsafe fn give_back(start: NonNull<u8>, bytes: usize) {
     if let Some(layout) = layout(bytes) {
@@ -184,7 +182,7 @@ mod tests {
         let region = Region::new(3 * 8192 + 1).unwrap();
         assert_eq!(region.len_bytes(), 3 * 8192 + 4096);
         assert_eq!(region.as_ptr().addr() % DIRECT_ALIGN, 0);
-        // SAFETY: nobody else knows this region.
+        // SAFETY: no other code accesses this region.
         let bytes = unsafe { std::slice::from_raw_parts_mut(region.as_ptr(), region.len_bytes()) };
         assert!(bytes.iter().all(|&byte| byte == 0));
         bytes.fill(7);
@@ -193,7 +191,7 @@ mod tests {
     #[test]
     fn a_region_that_was_made_present_keeps_its_bytes() {
         let mut region = Region::new(3 * 8192).unwrap();
-        // SAFETY: nobody else knows this region.
+        // SAFETY: no other code accesses this region.
         unsafe { region.as_ptr().add(4096).write(7) };
         assert!(region.prefault());
         // SAFETY: as above.
@@ -205,7 +203,7 @@ mod tests {
     #[test]
     fn a_region_that_was_locked_keeps_its_bytes_and_one_past_the_limit_is_refused() {
         let mut region = Region::new(3 * 8192).unwrap();
-        // SAFETY: nobody else knows this region.
+        // SAFETY: no other code accesses this region.
         unsafe { region.as_ptr().add(4096).write(7) };
         if region.lock().is_ok() {
             // SAFETY: as above.

@@ -45,7 +45,7 @@ pub struct ReadRun<'a, 'b> {
 }
 
 impl ReadRun<'_, '_> {
-    /// How many bytes it asks for.
+    /// Its length in bytes.
     pub fn len_bytes(&self) -> u64 {
         self.bufs.iter().map(|buf| buf.len() as u64).sum()
     }
@@ -163,8 +163,8 @@ pub trait Volume: Send + Sync + Debug {
         self.remove(dir)
     }
 
-    /// Makes `to`, a file that is not there yet, share the blocks of `from` until one of them is written to.
-    /// `false` where the file system cannot do that: then nothing was made.
+    /// Makes `to`, a file that does not exist yet, share the blocks of `from` until one of them is written
+    /// to. `false` where the file system cannot do that: then nothing was created.
     fn share_blocks(&self, _from: &Path, _to: &Path) -> Result<bool, IoError> {
         Ok(false)
     }

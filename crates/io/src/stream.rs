@@ -1,8 +1,8 @@
-//! Devices and pipes: what has a path and is no array of bytes.
+//! Devices and pipes: they have a path and are no array of bytes.
 //!
 //! `/dev/null`, `/dev/stdin`, a named pipe and the shell's `<(command)` have no length and no offsets, and
-//! must never be removed to make room for a file. [`reader`] and [`writer`] open them as they are and leave
-//! ordinary files to a [`Volume`](crate::Volume).
+//! must never be removed to create a file in their place. [`reader`] and [`writer`] open them as they are and
+//! leave ordinary files to a [`Volume`](crate::Volume).
 
 use crate::{IoError, IoErrorKind, IoOp};
 use rustix::io::Errno;
@@ -41,8 +41,8 @@ pub fn writer(path: &Path) -> Result<Option<Box<dyn io::Write>>, IoError> {
     Ok(Some(Box::new(opened)))
 }
 
-/// Where a path leads to: a link that leads to something is followed, so that who replaces the file leaves
-/// the link alone.
+/// Where a path leads to: a link is followed, so that a caller that replaces the file leaves the link as it
+/// is.
 pub fn destination(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

@@ -8,7 +8,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 pub use std::time::Duration;
 
-/// A point on the monotonic clock, in nanoseconds since the process first asked for it.
+/// A point on the monotonic clock, in nanoseconds since the first use of the clock in this process.
 ///
 /// Eight bytes that fit an atomic; only differences mean something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

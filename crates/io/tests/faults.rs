@@ -1,4 +1,4 @@
-//! Faults hit the operation they were placed on, do what they say, and poison where they must.
+//! Faults hit the operation they were placed on, do what they specify, and poison where they must.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

@@ -1,4 +1,4 @@
-//! Counts how often the analysis is right about experiments whose truth is known.
+//! Counts how often the analysis is right about experiments with known results.
 //!
 //! `cargo run --release -p furrow-lab --example truth -- [TRIALS]`: so many experiments for each line, 2,000
 //! unless given. The tests of `tests/truth` count the same with fewer. Ends with code 1 where a share lies

@@ -1,20 +1,20 @@
-//! Experiments that answer a question: run unattended, judged honestly, told in one page.
+//! Experiments that answer a question: run unattended, judged by statistics, reported on one page.
 //!
 //! # Purpose
-//! "How many data files, for my disk and my load?" is a small factorial with a knee to find. This crate
-//! plans such an experiment, runs it in randomised blocks, keeps a journal that survives a kill, and says
-//! what the runs show, how sure that is, and what they do not show. It knows no engine and no experiment: an
+//! "How many data files, for my disk and my load?" is a small factorial with a knee to find. This crate plans
+//! such an experiment, runs it in randomised blocks, writes a journal that survives a kill, and reports what
+//! the runs show, how sure that is, and what they do not show. It depends on no engine and no experiment: an
 //! [`experiment::Experiment`] sets up, measures and tears down; everything else is here. The experiments are
 //! plug-ins in the crate `experiments`.
 //!
 //! # Invariants
 //! 1. The order of runs is drawn from a recorded seed, every level once a block, the baseline twice.
-//! 2. The plan is hashed before the first run, and the hash stands in journal and report.
-//! 3. Nothing is deleted that the journal does not say was made by it; the journal says so before the
-//!    thing is made.
+//! 2. The plan is hashed before the first run, and the hash is part of journal and report.
+//! 3. Only things that the experiment created are deleted, and the journal lists them: a thing is journalled
+//!    before it is created.
 //! 4. Half a run is never used: after a kill its leftovers go and it is done again.
 //! 5. The same journal gives the same report, to the last digit.
-//! 6. "Cannot tell" is an answer, and it comes with the blocks and minutes that would tell.
+//! 6. "Cannot tell" is an answer, and it comes with the blocks and minutes that would be enough.
 //!
 //! Proofs, by the invariant's number: 1: `every_block_holds_every_arm_once`. 2:
 //! `a_plan_that_was_changed_after_the_fact_is_not_believed`. 3:
@@ -31,12 +31,12 @@
 //!    ([`journal`]); one retry, then on; stop after three failures in a row, at the deadline, or on Ctrl-C.
 //!    A [`search`] leaves out after each round what will hardly be the best.
 //! 4. [`runner::analyse`]: [`furrow_stats`] on the finished runs, filled into [`results::Results`].
-//! 5. Terminal text, tables and the page are made from [`results::Results`] alone.
+//! 5. Terminal text, tables and the page are derived from [`results::Results`] alone.
 //!
 //! # What can fail
-//! A plan that makes no sense ([`plan::PlanError`]), too little space or a directory in use
-//! ([`guard::GuardError`]), a journal that cannot be written or read ([`journal::JournalError`]), and
-//! any of these while running ([`runner::RunnerError`]). A failed run is no error: it is recorded.
+//! An invalid plan ([`plan::PlanError`]), too little space or a directory in use ([`guard::GuardError`]), a
+//! journal that cannot be written or read ([`journal::JournalError`]), and any of these while running
+//! ([`runner::RunnerError`]). A failed run is no error: it is recorded.
 
 pub mod design;
 pub mod environment;

@@ -1,4 +1,4 @@
-//! Where an experiment stands.
+//! The progress of an experiment.
 
 use crate::journal::State;
 use crate::results::Control;
@@ -19,7 +19,7 @@ pub enum Phase {
     },
 }
 
-/// Where the experiment stands. The verdict is not in it: no peeking.
+/// The progress of the experiment. It does not contain the verdict, so that no one stops early because of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Block under way, from 1; 0 for a warm-up.

@@ -2,12 +2,13 @@
 //!
 //! # Algorithm
 //! 1. The first round (block) runs every configuration once.
-//! 2. After each round [`after_round`] judges all runs so far ([`furrow_stats::race`]) and drops what will
-//!    hardly be the best: the fewer runs are left, the fewer configurations go on.
+//! 2. After each round [`after_round`] judges all runs so far ([`furrow_stats::race`]) and drops the
+//!    configurations that are unlikely to be the best: the fewer runs are left, the fewer configurations
+//!    continue.
 //! 3. The search ends when its leader is within the margin of the best with 95%, or when the next round
 //!    would take more than a third of the runs of the full factorial.
 //!
-//! What is dropped is journalled, so that a search that was stopped goes on with the same configurations.
+//! Dropped configurations are journalled, so that a search that was stopped continues with the same ones.
 //!
 //! # What can fail
 //! Nothing. A configuration without a figure after the first round is dropped.
@@ -53,7 +54,8 @@ pub(crate) fn losses(history: &History) -> Table {
     losses
 }
 
-/// Where all configurations stand. An error after the first round, which says nothing of the noise.
+/// The ranking of all configurations. An error after the first round, which contains no information about the
+/// noise.
 pub(crate) fn standing(history: &History) -> Result<Standing, StatsError> {
     let plan = &history.plan;
     let baseline = plan.baseline_cell().unwrap_or(0);

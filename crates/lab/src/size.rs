@@ -37,7 +37,7 @@ pub fn parse_size(text: &str) -> Result<u64, OptionsError> {
     }
 }
 
-/// A size in the largest unit that tells it in at most two decimals; [`parse_size`] reads it back exactly.
+/// A size in the largest unit that shows it in at most two decimals; [`parse_size`] reads it back exactly.
 pub fn size_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [
         (1024 * 1024 * MIB, "TB"),

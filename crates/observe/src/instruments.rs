@@ -29,7 +29,7 @@ pub struct Instruments {
 }
 
 impl Instruments {
-    /// New ones, all zero. Whoever makes an instance makes its instruments; tests make their own.
+    /// New instruments, all zero. An instance creates its own; tests create theirs.
     pub fn new() -> Arc<Instruments> {
         Arc::new(Instruments::default())
     }

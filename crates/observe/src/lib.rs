@@ -1,21 +1,21 @@
-//! What the engine tells about itself: waits, latches, spinlocks, file statistics, counters, trace flags,
+//! The engine's figures about itself: waits, latches, spinlocks, file statistics, counters, trace flags,
 //! messages, the error log.
 //!
-//! Everything an administrator asks a database about its own work is answered from this crate. It
-//! knows nothing of pages or transactions: the layers above charge what they did, the views above them
-//! read it.
+//! This crate answers all questions of an administrator about the engine's own work. It depends on neither
+//! pages nor transactions: the layers above it charge what they did, and the views above those read the
+//! figures.
 //!
 //! # Invariants
-//! 1. Always on, and free while nobody waits: a clock is read only after a fast path failed, a lock is
-//!    taken here only by somebody who waits anyway. What is counted without waiting (I/O, counters) costs
-//!    relaxed additions only.
+//! 1. Always on, and free without waits: a clock is read only after a fast path failed, and a lock is taken
+//!    here only by a thread that waits anyway. What is counted without waiting (I/O, counters) costs relaxed
+//!    additions only.
 //! 2. A wait is in its type's count from its start, and in its times from its end. In between the
-//!    [`task::Registry`] shows it, with what it is for and who stands in the way.
-//! 3. What a session is charged its instance is charged too, by the same call: sums agree.
+//!    [`task::Registry`] shows it, with its resource and the session that blocks it.
+//! 3. Each charge to a session is also a charge to its instance, by the same call: sums agree.
 //! 4. Names, texts and numbers are data: each table is one list of rows, from which the enum, the look-up,
 //!    the views and a reference page ([`reference_pages`]) come. They cannot drift apart.
-//! 5. Nothing here panics on what a user sent, nor waits for a disk, except [`errorlog::ErrorLog::flush`]
-//!    and its kin, which say so.
+//! 5. Nothing here panics on input of a user, nor waits for a disk, except [`errorlog::ErrorLog::flush`] and
+//!    the functions that call it, whose comments state it.
 //!
 //! Proofs, by the invariant's number: 1: `a_latch_that_is_free_costs_no_statistics`,
 //! `a_free_spinlock_counts_nothing`. 2: `a_wait_is_counted_at_its_start_and_timed_at_its_end`. 3:
@@ -27,18 +27,20 @@
 //! # How a wait is charged
 //! 1. A session enters its [`task::Task`] on its thread ([`task::enter`]).
 //! 2. Somewhere below, a `try_lock` fails. The layer calls [`task::wait`] with the type and the resource,
-//!    blocks, and finishes the [`task::Wait`]; [`task::Wait::finish_signalled`] tells the signal time apart.
-//! 3. The session's and the instance's [`waits::WaitTable`] have it. A thread without a task charges the
-//!    process ([`Instruments::process`]), so that no layer needs to ask whether there is one.
+//!    blocks, and finishes the [`task::Wait`]; [`task::Wait::finish_signalled`] records the signal time
+//!    separately.
+//! 3. The wait is charged to the [`waits::WaitTable`] of the session and of the instance. A thread without a
+//!    task charges the process ([`Instruments::process`]), so that no layer has to test whether there is a
+//!    task.
 //!
 //! [`latches::ClassLatch`] and [`spinlocks::Spinlock`] do these steps themselves. Each instance has its
 //! own [`Instruments`]; tests make as many as they like.
 //!
 //! # What can fail
-//! Only the error log's files, with an [`furrow_io::IoError`]: lines are kept in memory and tried again.
-//! Wrong numbers given to DBCC TRACEON come back as the [`furrow_messages::Message`] for the client. A
-//! message built with the wrong number of arguments is a bug: debug builds assert, release builds print
-//! `(null)`.
+//! Only the error log's files, with an [`furrow_io::IoError`]: lines stay in memory and are written by a
+//! later attempt. Wrong numbers given to DBCC TRACEON come back as the [`furrow_messages::Message`] for the
+//! client. A message built with the wrong number of arguments is a bug: debug builds assert, release builds
+//! print `(null)`.
 
 mod instruments;
 mod table;

@@ -13,8 +13,8 @@ pub struct FillFile<'a> {
     pub skip_target: u64,
 }
 
-/// The line before a recalculation. `allocations_left` is the counter as it stands; SQL Server prints
-/// whatever lay in memory for a new database, we print what is true.
+/// The line before a recalculation. `allocations_left` is the counter at this moment. For a new database SQL
+/// Server prints uninitialised memory; Furrow prints the true value.
 pub fn fill_starting(database: &str, allocations_left: i64) -> String {
     format!(
         "Proportional Fill Recalculation Starting for DB {database} with m_cAllocs {allocations_left}."

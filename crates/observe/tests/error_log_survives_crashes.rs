@@ -15,7 +15,7 @@ fn open(volume: &SimVolume) -> Result<ErrorLog, furrow_io::IoError> {
     ErrorLog::open(Arc::new(volume.clone()), Path::new("/log"), options)
 }
 
-/// Writes and cycles until something fails; returns the lines whose flush returned.
+/// Writes and cycles until an operation fails; returns the lines whose flush returned.
 fn work(volume: &SimVolume) -> Vec<String> {
     let mut acknowledged = Vec::new();
     let Ok(log) = open(volume) else {
@@ -35,7 +35,7 @@ fn work(volume: &SimVolume) -> Vec<String> {
     acknowledged
 }
 
-/// The lines of all files, the log having been opened anew.
+/// The lines of all files, after the log was opened again.
 fn all_lines(volume: &SimVolume) -> Result<Vec<String>, furrow_io::IoError> {
     lines_of(&open(volume)?)
 }

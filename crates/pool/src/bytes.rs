@@ -7,7 +7,7 @@ use furrow_format::{
 };
 use furrow_io::mutation::{Mutation, mutated};
 
-/// Proves a page just read and makes it fit for use: torn bits are taken out.
+/// Checks a page just read and prepares it for use: torn bits are taken out.
 pub(crate) fn check_read(page: &mut PageBuf, expected: PageId) -> Result<(), PageFault> {
     if mutated(Mutation::ForgetPageCheck) {
         return Ok(());
@@ -34,8 +34,8 @@ pub(crate) fn stamp(copy: &mut [u8], how: PageVerify) {
     }
 }
 
-/// How a page is protected, by the option of its database. The file's header has a checksum whatever that
-/// says: whoever opens the file must know whether to believe it.
+/// How a page is protected, by the option of its database. The file header (page 0) has a checksum whatever
+/// the option is: the open has to verify the header before it can read the option.
 pub(crate) fn how(page: PageNo, option: PageVerify) -> PageVerify {
     match page {
         PageNo(0) => PageVerify::Checksum,

@@ -86,7 +86,7 @@ impl Core {
             }
         };
         let in_memory = self.frames.iter().filter_map(of_frame).min();
-        // Frames first, files second: what is being written moves from there to here.
+        // Frames first, files second: the LSN of a page being written moves from its frame to its file.
         let files = self.registry.read().files_of(db);
         let unsynced = files.iter().map(|file| file.oldest_unsynced()).min();
         let oldest = in_memory.into_iter().chain(unsynced).min()?;

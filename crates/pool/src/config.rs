@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Fewest frames a pool works with.
 const MIN_POOL_PAGES: usize = 16;
 
-/// How a pool is made.
+/// How a pool is created.
 #[derive(Debug, Clone)]
 pub struct PoolConfig {
     /// Frames; the memory is [`furrow_format::PAGE_SIZE`] times that, given at start.
@@ -17,7 +17,7 @@ pub struct PoolConfig {
     /// Whether the system is to give all that memory at start, and not as frames are used first.
     pub prefault: bool,
     /// Whether that memory is to be locked, so that the system never pages it out. Where the system refuses,
-    /// the pool works without; [`crate::Pool::locked`] says so.
+    /// the pool works without it; [`crate::Pool::locked`] reports that.
     pub lock_memory: bool,
     /// Longest write of neighbouring pages.
     pub write_run_pages: u32,
@@ -28,8 +28,8 @@ pub struct PoolConfig {
     /// Threads for read-ahead.
     pub readers: usize,
     /// Whether the pool has threads of its own: the lazy writer, readers, one writer for each file. Without
-    /// them who takes one of the last free frames writes pages out itself, files are written one after the
-    /// other and nothing is read ahead: what one thread does is then the same every time.
+    /// them a thread that takes one of the last free frames writes pages out itself, files are written one
+    /// after the other and nothing is read ahead: the work of one thread is then the same in every run.
     pub background: bool,
     /// Longest wait for a frame before a fetch fails.
     pub buffer_wait: Duration,

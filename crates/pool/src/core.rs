@@ -41,7 +41,7 @@ pub(crate) struct Core {
     pub(crate) memory: Region,
     pub(crate) frames: Box<[Frame]>,
     pub(crate) table: PageTable,
-    /// Who tells those that watch a page of its change.
+    /// The counters behind the marks of watched pages.
     pub(crate) watches: Watches,
     pub(crate) free: FreeList,
     pub(crate) registry: RwLock<Registry>,
@@ -49,7 +49,7 @@ pub(crate) struct Core {
     pub(crate) hand: Hand,
     pub(crate) lazy: LazyState,
     pub(crate) reads: ReadQueue,
-    /// Frames lent to those who latch many pages.
+    /// Frames lent to threads that latch many pages.
     pub(crate) loans: Loans,
     /// Notified whenever pages have been written.
     pub(crate) written: (Mutex<()>, Condvar),
@@ -259,7 +259,7 @@ impl Core {
         self.watches.mark(index)
     }
 
-    /// Tells those who watch the page that it is going to be another. The caller holds EX.
+    /// Invalidates the marks of a page that is about to change. The caller holds EX.
     pub(crate) fn end_watch(&self, index: u32) {
         if self.frame(index).take_watch() && !mutated(Mutation::KeepMarks) {
             self.watches.raise(index);
@@ -270,8 +270,9 @@ impl Core {
         );
     }
 
-    /// Takes a page out of a frame whose latch the caller holds EX. Who goes by its mark hears of it before
-    /// the table forgets the page: from then on somebody may have it in another frame, and change it there.
+    /// Takes a page out of a frame whose latch the caller holds EX. The page's mark is invalidated before the
+    /// page table drops the page: after that another thread may load the page into another frame and change
+    /// it there.
     pub(crate) fn leave(&self, index: u32, key: PageKey) {
         self.end_watch(index);
         self.table.remove(key, index, &self.frames);
@@ -282,8 +283,8 @@ impl Core {
         self.frame(index).set_key(None);
     }
 
-    /// Takes the mark of a page away that the clock hand has come by, if it has one and nobody holds the
-    /// page; whether it had.
+    /// Removes the mark of a page that the clock hand passes, if it has one and its latch is free; returns
+    /// whether it had one.
     pub(crate) fn unwatch_idle(&self, index: u32) -> bool {
         let frame = self.frame(index);
         if !frame.is_watched() || !frame.latch.claim() {

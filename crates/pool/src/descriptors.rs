@@ -22,7 +22,7 @@ pub struct BufferDescriptor {
     pub key: PageKey,
     /// Whether it was changed and not yet copied for writing.
     pub is_modified: bool,
-    /// What its header says; `None` when somebody held the page EX just then.
+    /// What its header says; `None` when a thread held the page EX at that moment.
     pub header: Option<BufferHeader>,
 }
 
@@ -33,7 +33,7 @@ pub struct BufferHeader {
     pub page_type: PageType,
     /// Its level in a tree; 0 for leaves.
     pub level: u8,
-    /// Whose it is.
+    /// The allocation unit that it belongs to.
     pub allocation_unit: AllocUnitId,
     /// Slots in use.
     pub row_count: u16,
@@ -77,7 +77,7 @@ impl Core {
         })
     }
 
-    /// Throws out every page that `gone` names, changed or not, waiting for whoever holds it.
+    /// Discards every page for which `gone` is true, changed or not, and waits for threads that hold one.
     pub(crate) fn discard(&self, gone: impl Fn(PageKey) -> bool) {
         loop {
             let found = self.frames_where(|key, _| gone(key));

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 
-/// Why the log could not be made durable, as the log puts it.
+/// Why the log could not be made durable, as the log reports it.
 pub type LogFailure = Arc<dyn Error + Send + Sync>;
 
-/// An error of the pool. Cheap to clone: all who waited for a page get the same one.
+/// An error of the pool. Cheap to clone: all threads that waited for a page get the same one.
 #[derive(Debug, Clone, Error)]
 #[non_exhaustive]
 pub enum PoolError {

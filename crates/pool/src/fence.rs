@@ -1,9 +1,9 @@
 //! Reads of a file beside its writers.
 //!
-//! A backup reads pages from the file, not from memory. The system may give it a page of which one half is
-//! old and the other half is new when the same page is written at that moment, and without checksums nothing
-//! would show it. So both sides enter what they read or write, and each waits until the other has left the
-//! pages that it wants.
+//! A backup reads pages from the file, not from memory. If the same page is written at that moment, the
+//! system may return a page of which one half is old and the other half is new, and without checksums nothing
+//! would show it. So both sides enter the pages that they read or write, and each waits until the other has
+//! left the pages that it needs.
 //!
 //! # Invariants
 //! 1. While a read is entered, no page of its range is being written in place; while a write is entered, no
@@ -26,7 +26,7 @@ struct Entered {
     writes: Vec<(u64, Vec<Span>)>,
 }
 
-/// Who reads and writes pages of a file past its frames.
+/// Reads and writes of a file's pages that bypass its frames.
 #[derive(Debug, Default)]
 pub(crate) struct Fence {
     entered: Mutex<Entered>,

@@ -30,7 +30,7 @@ enum Attempt {
     Latched,
     /// The frame no longer holds the page.
     Moved,
-    /// Somebody holds it.
+    /// A thread holds it in an incompatible mode.
     Held,
 }
 
@@ -38,14 +38,14 @@ thread_local! {
     static AHEAD: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Notes that this thread has asked for pages ahead.
+/// Counts pages that this thread has requested ahead.
 pub(crate) fn count_ahead(pages: u64) {
     // A thread that is ending does not count any more.
     let _ = AHEAD.try_with(|ahead| ahead.set(ahead.get().wrapping_add(pages)));
 }
 
-/// Pages that this thread has asked to be read ahead so far: those that were not in memory. A statement's
-/// figure is a difference of two.
+/// Pages that this thread has requested to be read ahead so far: those that were not in memory. The figure of
+/// a statement is the difference of two values.
 pub fn thread_read_ahead() -> u64 {
     AHEAD.try_with(Cell::get).unwrap_or(0)
 }
@@ -219,7 +219,8 @@ impl Core {
         file: &FileState,
     ) -> Result<(), PoolError> {
         let _wait = PageWait::for_io(key, mode);
-        // SAFETY: the frame's latch is held EX since it was taken; nobody else reaches the bytes.
+        // SAFETY: the frame's latch has been held EX since the frame was taken; no other thread reaches the
+        // bytes.
         let page = unsafe { self.memory.page_mut(index as usize) };
         let offset = u64::from(key.page.page.0) * PAGE_SIZE as u64;
         let timer = file.stats.begin(IoKind::Read, offset);
@@ -255,7 +256,7 @@ impl Core {
         }
     }
 
-    /// Gives back a frame whose page came to nothing; the caller holds its latch EX, and leaves it here.
+    /// Frees a frame whose page could not be read; the caller holds its latch EX, and this call releases it.
     pub(crate) fn give_up(&self, index: u32) {
         let frame = self.frame(index);
         debug_assert!(frame.is_clean(), "nothing dirty is lost");
@@ -277,7 +278,7 @@ impl Core {
             if let Some(index) = self.table.find_surely(key, &self.frames) {
                 match self.latch_found(index, key, LatchMode::Ex, Patience::Wait) {
                     Ok(Attempt::Latched) => return Ok(PageGuard::new(self, index, Ex, order)),
-                    // That its old bytes cannot be read does not matter to who replaces them.
+                    // If its old bytes cannot be read, that does not matter: the caller replaces them.
                     Ok(_) | Err(_) => continue,
                 }
             }

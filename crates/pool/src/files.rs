@@ -14,18 +14,18 @@ use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// What the pool asks of a database's log.
+/// What the pool requires of a database's log.
 pub trait WriteAhead: Send + Sync + Debug {
     /// Returns when every record up to and with `lsn` is durable; an `lsn` beyond the end (a page of a file
     /// that another log wrote) means all there is. Must not need the pool.
     fn make_durable(&self, lsn: Lsn) -> Result<(), LogFailure>;
     /// Every record below is durable.
     fn durable(&self) -> Lsn;
-    /// Whether the log is so short of space that a flush which nobody needs had better wait: each takes the
-    /// rest of a sector.
+    /// Whether the log is so short of space that a flush which no thread waits for should be put off: each
+    /// flush uses up the rest of a sector.
     fn is_short(&self) -> bool;
-    /// A lower bound of every LSN that will be assigned from now on. What appending publishes with release
-    /// order is to be read with acquire order: who sees a record counted sees its page dirty.
+    /// A lower bound of every LSN that will be assigned from now on. Appending publishes with release order,
+    /// so this is read with acquire order: a thread that sees a record counted also sees its page dirty.
     fn tail(&self) -> Lsn;
     /// Where redo would start if the system stopped now; grows only after a checkpoint is durable.
     fn redo_point(&self) -> Lsn;
@@ -58,8 +58,8 @@ impl Database {
         PageVerify::from_byte(self.verify.load(Ordering::Relaxed))
     }
 
-    /// Whether a page changed last at `lsn` had better stay in memory: the log would have to be made durable
-    /// for it, and is short of space.
+    /// Whether a page last changed at `lsn` should stay in memory, because the log would have to be made
+    /// durable for it and is short of space.
     pub(crate) fn holds_back(&self, lsn: Lsn) -> bool {
         lsn >= self.log.durable() && self.log.is_short()
     }
@@ -130,8 +130,8 @@ impl FileState {
             Some(area) => Some(DoubleWrite::open(area, id, most_pages).map_err(io)?),
             None => None,
         };
-        // What an earlier process wrote may still be on its way: the system outlived it. Redo takes it for
-        // what is on the disk, so the first checkpoint must make it so.
+        // Writes of an earlier process may still be in the system's cache, which outlived it. Redo reads them
+        // as if they were on the disk, so the first checkpoint must make them durable.
         let unsynced = Unsynced {
             written: true,
             oldest: Lsn::MAX,
@@ -167,7 +167,7 @@ impl FileState {
         self.failure.lock().clone().map_or(Ok(()), Err)
     }
 
-    /// Keeps the error for all who come later.
+    /// Stores the error for all later callers.
     pub(crate) fn fail(&self, source: IoError) -> PoolError {
         let error = self.io_error(source);
         tracing::error!(file = %self.file.path().display(), %error, "no more writes to this file");
@@ -177,7 +177,7 @@ impl FileState {
         first
     }
 
-    /// Takes note of a finished write whose pages redo would need from `oldest` on if it were lost.
+    /// Records a finished write. Redo would need its pages from `oldest` on if it were lost.
     pub(crate) fn note_written(&self, oldest: Lsn) {
         let mut unsynced = self.unsynced.lock();
         unsynced.written = true;

@@ -1,7 +1,7 @@
-//! Making chosen pages durable, for who has changed them past the log; and writing them early.
+//! Making chosen pages durable, for callers that have changed them past the log; and writing them early.
 //!
-//! 1. [`Core::force_pages`] finds which of the pages are in memory and not yet written. A page that is not in
-//!    memory has been written: frames are reused only then.
+//! 1. [`Core::force_pages`] finds the pages that are in memory and not yet written. A page that is not in
+//!    memory has been written: its frame was reused only after that.
 //! 2. Those are written, each file by its own writer, waiting for latches and for other writers.
 //! 3. Every file that has some of the pages is synced, also where others wrote all of them.
 //!
@@ -83,7 +83,7 @@ impl Core {
         if asked.is_empty() {
             return 0;
         }
-        // Failures are kept by the file, and told to who forces its pages.
+        // The file stores a failure, and returns it to the next caller that forces its pages.
         self.write_pages(&asked, Busy::Skip, None).totals.pages
     }
 }

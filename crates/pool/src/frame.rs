@@ -1,12 +1,12 @@
-//! What the pool knows of one page in memory, and the states between clean and dirty.
+//! The state of one page in memory, and its transitions between clean and dirty.
 //!
 //! A page is *dirty* from `begin_change` until a writer has copied it, and *being written* from that copy
-//! until the write ended. It can be both. Each of the two keeps the LSN from which redo would have to start
-//! if the page were lost now: `rec_lsn` for the changes not yet copied, `writing_lsn` for those on their way.
+//! until the write ended. It can be both. Each state has the LSN from which redo would have to start if the
+//! page were lost now: `rec_lsn` for the changes not yet copied, `writing_lsn` for those being written.
 //!
-//! Who may do what: `begin_change` needs the page latch EX, copying needs it SH. So the dirty bit never
-//! changes under an EX holder, and never appears under a copier. Somebody who holds SH may mark the page as
-//! *watched* (see `watch`); only an EX holder takes the mark away.
+//! `begin_change` needs the page latch EX, copying needs it SH. So the dirty bit never changes under an EX
+//! holder, and never appears under a copier. A thread that holds SH may mark the page as *watched* (see
+//! `watch`); only an EX holder removes the mark.
 
 use crate::error::PoolError;
 use crate::key::PageKey;
@@ -17,9 +17,9 @@ use furrow_io::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 const DIRTY: u32 = 1;
 const WRITING: u32 = 2;
-/// Made by `create` and not changed since: the bytes are nobody's page yet.
+/// Created by `create` and not changed since: the bytes are not a page yet.
 const FRESH: u32 = 4;
-/// Somebody goes by what the page says without holding its latch.
+/// A thread uses a copy of the page without holding its latch.
 const WATCHED: u32 = 8;
 
 /// No frame: the end of a chain.
@@ -37,7 +37,7 @@ pub(crate) struct Frame {
     rec_lsn: AtomicU64,
     writing_lsn: AtomicU64,
     base_lsn: AtomicU64,
-    /// Why the last attempt to read a page into this frame failed, for those who waited for it.
+    /// Why the last attempt to read a page into this frame failed, for the threads that waited for it.
     failure: Mutex<Option<Box<(PageKey, PoolError)>>>,
 }
 
@@ -92,7 +92,7 @@ impl Frame {
             .store(key.map_or(0, PageKey::pack), Ordering::Release);
     }
 
-    /// Forgets the last page's life; the caller holds the latch EX.
+    /// Clears the state of the last page; the caller holds the latch EX.
     pub(crate) fn reset(&self) {
         debug_assert!(!self.is_watched(), "a watched page gave up its frame");
         self.state.store(0, Ordering::Relaxed);
@@ -124,7 +124,7 @@ impl Frame {
         self.is_watched() && self.state.fetch_and(!WATCHED, Ordering::Relaxed) & WATCHED != 0
     }
 
-    /// Whether the page may be changed without anything said before: it is dirty, and nobody watches it.
+    /// Whether the page may be changed without further steps: it is dirty, and not watched.
     #[inline]
     pub(crate) fn is_open_to_change(&self) -> bool {
         self.state.load(Ordering::Acquire) & (DIRTY | WATCHED) == DIRTY
@@ -150,7 +150,7 @@ impl Frame {
         if state & DIRTY != 0 {
             return false;
         }
-        // The LSN first: whoever sees the bit must find it.
+        // Store the LSN first: a thread that sees the bit must find it.
         self.rec_lsn.store(tail().0, Ordering::Release);
         debug_assert!(
             self.rec_lsn.load(Ordering::Relaxed) != Lsn::MAX.0,
@@ -171,7 +171,7 @@ impl Frame {
     /// The base is given up: once an image of the page is on its way to the disk, later writes may tear it.
     pub(crate) fn claim_write(&self) -> Option<Claimed> {
         let order = (Ordering::AcqRel, Ordering::Acquire);
-        // Others who hold SH may mark the page as watched meanwhile.
+        // Other holders of SH may mark the page as watched meanwhile.
         let claim = |state: u32| (state & (DIRTY | WRITING) == DIRTY).then_some(state | WRITING);
         self.state.fetch_update(order.0, order.1, claim).ok()?;
         let rec_lsn = self.rec_lsn.load(Ordering::Relaxed);

@@ -62,7 +62,8 @@ impl Core {
         None
     }
 
-    /// Turns the clock hand by at most `steps` until it finds a clean page that nobody used lately.
+    /// Turns the clock hand by at most `steps` until it finds a clean page that was not used since the last
+    /// turn.
     fn sweep_one(&self, steps: usize) -> Option<u32> {
         (0..steps.min(self.frames.len() * 2)).find_map(|_| {
             let index = self.turn_hand();
@@ -89,7 +90,7 @@ impl Core {
         if !frame.is_clean() || !frame.latch.claim() {
             return Look::Passed;
         }
-        // With the latch held EX nobody can change the page or begin to write it.
+        // With the latch held EX no other thread can change the page or begin to write it.
         let Some(key) = frame.key().filter(|_| frame.is_clean()) else {
             frame.latch.release_loaded(false);
             return Look::Passed;
@@ -121,7 +122,7 @@ impl Core {
             if let Some(index) = self.pop_free().or_else(|| self.sweep_one(usize::MAX)) {
                 return Ok(index);
             }
-            // Changed pages that cannot be written fill the pool: say why.
+            // Changed pages that cannot be written fill the pool: return the reason.
             if let Some(error) = self.lazy.failure_since(seen) {
                 return Err(error);
             }

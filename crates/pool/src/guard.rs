@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
-/// A page in memory, latched and kept there until the guard is dropped.
+/// A page in memory, latched and pinned there until the guard is dropped.
 ///
 /// The mode is a type: [`PageRead`] and [`PageUpdate`] read, [`PageUpdate`] can become a [`PageWrite`],
 /// [`PageWrite`] changes the page. With `M = `[`LatchMode`] the mode was chosen while running.
@@ -57,7 +57,7 @@ impl<'p, M: Mode> PageGuard<'p, M> {
     /// The page.
     #[inline]
     pub fn page(&self) -> &PageBuf {
-        // SAFETY: the latch is held in some mode, so nobody writes the page while this guard lives; in EX
+        // SAFETY: the latch is held in some mode, so no thread writes the page while this guard lives; in EX
         // mode the holder's own `&mut` needs `&mut self`.
         unsafe { self.core.memory.page(self.index as usize) }
     }
@@ -128,13 +128,13 @@ impl<'p> PageGuard<'p, LatchMode> {
 }
 
 impl PageRead<'_> {
-    /// A mark that tells from now on, without a latch, whether the page is as it is now: see
+    /// A mark that shows from now on, without a latch, whether the page is still as it is now: see
     /// [`Pool::is_unchanged`](crate::Pool::is_unchanged).
     pub fn mark(&self) -> PageMark {
         self.core.watch(self.index)
     }
 
-    /// Whether others read the page at this moment: how a page shows that is wanted by many.
+    /// Whether others read the page at this moment: a sign that many threads need it.
     pub fn is_shared(&self) -> bool {
         self.core.frames[self.index as usize].latch.is_shared()
     }
@@ -188,7 +188,7 @@ impl<'p> PageWrite<'p> {
         self.retype(Up)
     }
 
-    /// Lets readers in. A page that was made and never changed may be dropped only as a [`PageWrite`].
+    /// Lets readers in. A page that was created and never changed may be dropped only as a [`PageWrite`].
     pub fn downgrade(self) -> PageRead<'p> {
         debug_assert!(
             !self.core.frames[self.index as usize].is_fresh(),

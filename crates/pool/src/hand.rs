@@ -1,13 +1,13 @@
 //! The clock hand of replacement, and how long it takes for a turn.
 //!
-//! A page that nobody uses again goes when the hand comes by for the second time, or for the first, where it
-//! was let in without a second chance. So the time of a turn says how long a page stays without being used:
-//! what is known as page life expectancy.
+//! A page that is not used again is removed when the hand passes it for the second time, or for the first
+//! time if it was loaded without a second chance. So the duration of a turn measures how long an unused page
+//! stays in memory: the page life expectancy.
 
 use furrow_io::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use furrow_io::time::Moment;
 
-/// Where the hand stands, and since when it is on its present turn.
+/// The position of the hand, and when its present turn began.
 #[derive(Debug)]
 pub(crate) struct Hand {
     steps: AtomicUsize,
@@ -54,7 +54,7 @@ mod tests {
     #[test]
     fn the_hand_goes_round_and_times_whole_turns() {
         let hand = Hand::new();
-        // Turns that take no time by a coarse clock would leave what stands here already.
+        // By a coarse clock a turn may take no time; this value shows whether a turn was recorded at all.
         hand.last_turn_ns.store(u64::MAX, Ordering::Relaxed);
         let stops: Vec<usize> = (0..2).map(|_| hand.step(3)).collect();
         assert_eq!(stops, [0, 1]);

@@ -3,7 +3,7 @@
 //! ```text
 //! bits  0..16  number of SH holders
 //! bit  16      UP held            bit 17  EX held
-//! bit  18      somebody sleeps in the queue
+//! bit  18      a thread sleeps in the queue
 //! bit  19      fair: only threads that have slept may enter
 //! bit  20      the UP holder waits for readers to leave, to become EX
 //! bit  21      referenced since the clock hand passed
@@ -11,16 +11,17 @@
 //! bits 32..64  pins: threads that wait for this latch, or want the frame kept
 //! ```
 //!
-//! Entering is one compare-and-swap. A thread that finds the word incompatible spins a little, sets
-//! *waiters* and sleeps. Whoever leaves last wakes the longest compatible prefix of the queue; the woken
-//! try again, so that a running thread may slip in before them (a latch handed over to a thread that has
-//! yet to be scheduled would stand idle meanwhile). Two rules keep that fair: a new SH request never
-//! passes a sleeper, and a woken thread that finds the latch taken again sets *fair*, after which nobody
-//! enters who has not slept.
+//! Entering is one compare-and-swap. A thread that finds the word incompatible spins a little, sets *waiters*
+//! and sleeps. The last holder to leave wakes the longest compatible prefix of the queue. The woken threads
+//! try again, so a running thread may get in before them. (A latch handed over to a thread that is not yet
+//! scheduled would be idle meanwhile.) Two rules make that fair: a new SH request never passes a sleeper, and
+//! a woken thread that finds the latch taken again sets *fair*, after which only threads that have slept may
+//! enter.
 //!
 //! Why no wake-up is lost: a thread sleeps only if, with the queue locked, *waiters* is set and it may not
-//! enter. *Waiters* is cleared only with the queue locked and empty. So while somebody sleeps there is either
-//! a holder, who sees *waiters* when he leaves and wakes, or a woken thread under way, who becomes a holder.
+//! enter. *Waiters* is cleared only with the queue locked and empty. So while a thread sleeps there is either
+//! a holder, which sees *waiters* when it leaves and wakes the sleeper, or a woken thread on its way to
+//! become a holder.
 
 use crate::mode::LatchMode;
 use crate::park::{Pick, Queues, Woken};
@@ -52,7 +53,7 @@ const _: () = assert!(
 pub(crate) trait Sleeps {
     /// The thread is about to sleep; `loading` when the page is being read in.
     fn begin(&mut self, loading: bool);
-    /// The thread has been woken; the waker's clock then said `signalled_ns`.
+    /// The thread has been woken; the waker's clock then showed `signalled_ns`.
     fn end(&mut self, signalled_ns: u64);
 }
 
@@ -170,7 +171,7 @@ impl Latch {
         loop {
             let word = self.word.load(Ordering::Relaxed);
             if may_enter(word, mode, slept) {
-                // A sleeper who gets in ends the fair phase: it had its turn.
+                // A sleeper that gets in ends the fair phase: it had its turn.
                 if self.enter(word, mode, if slept { FAIR } else { 0 }).is_ok() {
                     return;
                 }
@@ -240,7 +241,7 @@ impl Latch {
             if !woken.more {
                 self.word.fetch_and(!WAITERS, Ordering::Relaxed);
             } else if woken.count == 0 {
-                // Somebody slipped in between the release and here: let that be the last time.
+                // A thread got in between the release and this wake-up: *fair* prevents that the next time.
                 self.word.fetch_or(FAIR, Ordering::Relaxed);
             }
         });

@@ -1,12 +1,13 @@
 //! The lazy writer: keeps some frames free, so that threads that miss a page need not wait for one.
 //!
-//! It sleeps until the free list falls below its low-water mark, or a second. Then it turns the clock hand:
-//! clean pages not used since the hand last passed are freed, changed ones gathered, written in one batch
-//! per file and freed. It never waits for a latch, so it gets on whatever other threads hold; it needs the
-//! log, and the log never needs the pool. Behind that it writes pages that somebody will force soon.
+//! It sleeps until the free list falls below its low-water mark, or for a second. Then it turns the clock
+//! hand: clean pages not used since the hand last passed are freed; changed ones are gathered, written in one
+//! batch per file and freed. It never waits for a latch, so it makes progress whatever other threads hold. It
+//! needs the log, and the log never needs the pool. After that it writes the pages that [`Core::write_soon`]
+//! was called with.
 //!
-//! In a pool without threads of its own ([`crate::PoolConfig::background`]) who takes one of the last free
-//! frames does the same, then and there.
+//! A pool without threads of its own ([`crate::PoolConfig::background`]) does the same in the thread that
+//! takes one of the last free frames.
 
 use crate::core::Core;
 use crate::free::Look;
@@ -16,7 +17,7 @@ use furrow_observe::counters::Counter;
 use std::time::Duration;
 
 const NAP: Duration = Duration::from_secs(1);
-/// The nap when somebody wants frames and none can be had at the moment.
+/// The nap while the free list is short and no frame can be freed at the moment.
 const SHORT_NAP: Duration = Duration::from_millis(2);
 
 /// The body of the lazy writer's thread.
@@ -109,7 +110,7 @@ impl Core {
         if dirty.is_empty() {
             return 0;
         }
-        // Failures are kept by the file and told to whoever stalls for want of a frame.
+        // The file stores a failure, and a thread that waits for a free frame meanwhile returns it.
         let outcome = self.write_pages(&dirty, Busy::Skip, None);
         self.lazy
             .pages_written

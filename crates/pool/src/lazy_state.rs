@@ -1,4 +1,4 @@
-//! What is asked of the lazy writer, and how it is doing.
+//! Requests to the lazy writer, and its failures and counts.
 
 use crate::error::PoolError;
 use crate::key::PageKey;
@@ -18,12 +18,12 @@ pub(crate) struct LazyState {
     last_failure: Mutex<Option<PoolError>>,
     stalls: AtomicU64,
     pub(crate) pages_written: AtomicU64,
-    /// Pages that somebody wants written soon.
+    /// Pages to write soon, because a thread is going to force them.
     asked: Mutex<Vec<PageKey>>,
 }
 
 impl LazyState {
-    /// Asks for frames.
+    /// Requests free frames.
     pub(crate) fn kick(&self) {
         let mut wanted = self.wanted.lock();
         if !*wanted {
@@ -32,13 +32,13 @@ impl LazyState {
         }
     }
 
-    /// Asks for pages to be written.
+    /// Requests pages to be written.
     pub(crate) fn ask_for(&self, pages: impl Iterator<Item = PageKey>) {
         self.asked.lock().extend(pages);
         self.kick();
     }
 
-    /// What was asked for since the last call.
+    /// The pages requested since the last call.
     pub(crate) fn take_asked(&self) -> Vec<PageKey> {
         std::mem::take(&mut *self.asked.lock())
     }

@@ -1,16 +1,16 @@
 //! Buffer pool: frames, latches, replacement, write-back.
 //!
-//! The pages that an instance works on, in memory that is given once, at start. Everybody reaches a page
-//! by [`Pool::fetch`], which latches it; the latch is the permission to read ([`Sh`], [`Up`]) or change
-//! ([`Ex`]) it, and keeps it in memory. Two lazy sorts of work go on behind: pages are read before they
-//! are wanted, and changed pages are written after.
+//! The pages that an instance works on, in memory that is allocated once, at start. All access to a page goes
+//! through [`Pool::fetch`], which latches it; the latch is the permission to read ([`Sh`], [`Up`]) or change
+//! ([`Ex`]) the page, and it pins the page in memory. Two kinds of work run in the background: read-ahead,
+//! and writing changed pages.
 //!
 //! # Invariants
 //! 1. *Log first.* A page is written only when the log is durable up to its `m_lsn`.
 //! 2. *Nothing dirty is lost.* A frame is reused only when its page is neither dirty nor being written. A
 //!    page that could not be written stays in memory, dirty, until its database is dropped.
-//! 3. *Every page read is proven* (checksum or torn bits, own id) before anybody sees it. Errors are told at
-//!    once to all who wait; nothing is tried again in silence.
+//! 3. *Every page read is verified* (checksum or torn bits, own id) before a caller sees it. An error is
+//!    returned at once to all threads that wait for the page; no read is retried silently.
 //! 4. *No page is torn for good.* A page is written in place only after an image of it is durable in the
 //!    double-write file, unless the log rebuilds it from nothing at or after the redo point. No image there
 //!    is older than its page.
@@ -18,8 +18,8 @@
 //!    being written, or written and not yet synced.
 //! 6. *After a failed write or sync* of a file nothing more is written to it; every later checkpoint fails.
 //! 7. Without threads of its own ([`PoolConfig::background`]) a pool does the same for equal calls, always.
-//! 8. *A log short of space is left alone* by those who write pages only to make room: see `spare`.
-//! 9. Nobody sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
+//! 8. *A log short of space is left alone* by threads that write pages only to free frames: see `spare`.
+//! 9. No thread sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
 //!    the log, which never needs the pool.
 //!
 //! Proofs, by the invariant's number: 1: `no_page_is_written_when_the_log_cannot_be_made_durable`. 2:
@@ -32,38 +32,39 @@
 //! `two_frames_are_enough_to_get_on`.
 //!
 //! # How a page is found
-//! 1. The page table is walked without a lock; what it says is a hint.
+//! 1. The page table is walked without a lock; its answer is a hint.
 //! 2. The frame's latch is entered by one compare-and-swap on a word that holds latch, pins and reference
 //!    bit.
-//! 3. Latched, the frame cannot change its page any more: if it holds the right one, that is all.
-//! 4. Otherwise the table is asked under a mutex. A page that is there is waited for (PAGELATCH, or
+//! 3. While the latch is held, the frame cannot change its page: if it holds the right one, the search ends
+//!    here.
+//! 4. Otherwise the table is read under a mutex. A page that is there is waited for (PAGELATCH, or
 //!    PAGEIOLATCH while it is being read). One that is not gets a free frame, latched EX, and is read in;
-//!    whoever else wants it sleeps on that latch.
+//!    other threads that need it sleep on that latch.
 //!
-//! Frames come from a free list that the lazy writer keeps filled by turning a clock hand over all frames:
-//! a page used since the last turn is spared once, a clean one goes, a dirty one is written first.
+//! Frames come from a free list that the lazy writer refills by turning a clock hand over all frames: a page
+//! used since the last turn is skipped once, a clean one is removed, a dirty one is written first.
 //!
 //! # How a page is changed
-//! 1. `begin_change`, *before* the log record is appended: the page is dirty, and if it was clean it
-//!    remembers the log's tail as its `rec_lsn`. So who reads the log's tail and then looks for dirty
-//!    pages misses none whose record lies before that tail.
+//! 1. `begin_change` comes *before* the log record is appended: the page becomes dirty, and if it was clean,
+//!    its frame stores the log's tail as its `rec_lsn`. So a thread that reads the log's tail and then looks
+//!    for dirty pages misses none whose record lies before that tail.
 //! 2. The record is appended, the bytes are changed.
 //! 3. `finish_change` stamps the record's LSN into the page. If the record rebuilds the page whatever was
-//!    there, the frame remembers it as the page's *base*: until the page has been written once, its place
-//!    on the disk holds nothing that recovery needs, and no image is made. That saves loads the double
+//!    there, the frame stores that LSN as the page's *base*: until the page has been written once, its place
+//!    on the disk holds nothing that recovery needs, and no image is written. So bulk loads avoid the double
 //!    write.
 //!
-//! Recovery does its part: redo that meets a damaged page skips the page's records up to one that rebuilds it
-//! (starting from [`Pool::create`]'s zeros), and fails if none comes.
+//! Redo that meets a damaged page skips the page's records up to one that rebuilds it (starting from
+//! [`Pool::create`]'s zeros), and fails if there is none.
 //!
-//! Who has marked the page, to go by a copy of it without a latch, hears of the change at `begin_change`, and
-//! when the page leaves its frame: see `watch`.
+//! A thread may mark a page and then use a copy of it without a latch. `begin_change` invalidates the mark,
+//! and so does the removal of the page from its frame: see `watch`.
 //!
-//! # How a page is written
-//! See `write`: copied under SH, checksummed in the copy, log made durable, image to the [`double_write`]
-//! file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty pages of a
-//! database, the files side by side, and syncs each; [`Pool::force_pages`] for chosen ones;
-//! [`Pool::write_oldest`] for some; the lazy writer for those in its way, or that it was asked for.
+//! # How a page is written See `write`: copied under SH, checksummed in the copy, log made durable, image to
+//! the [`double_write`] file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty
+//! pages of a database, the files side by side, and syncs each; [`Pool::force_pages`] for chosen ones;
+//! [`Pool::write_oldest`] for some; the lazy writer for those that it passes, and those given to
+//! [`Pool::write_soon`].
 //!
 //! # Snapshots
 //! [`Pool::snapshot`] gives the pages of a database as they were at one LSN while others change them: see

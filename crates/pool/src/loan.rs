@@ -1,12 +1,13 @@
-//! Frames for those who latch many pages at a time.
+//! Frames for threads that latch many pages at a time.
 //!
-//! A load has the pages of one log record latched together, dozens perhaps. Some loads side by side could
-//! have all frames of a small pool, each waiting for one more. So who latches many asks for them beforehand,
-//! with no latch held: half of the pool is lent out, and who finds too few left waits until others are done.
-//! What is lent is a number; which frames it will be shows when pages are fetched.
+//! A load has the pages of one log record latched together, perhaps dozens. Some loads side by side could
+//! hold all frames of a small pool, each waiting for one more. So a thread that latches many pages borrows
+//! frames beforehand, with no latch held. Half of the pool can be lent, and a thread that finds too few left
+//! waits until others give theirs back. A loan is a number; which frames it covers is decided when pages are
+//! fetched.
 //!
-//! Nobody who has frames lent waits for somebody who wants to borrow, as long as he borrows once and waits
-//! for no log space and no lock before he gives them back.
+//! A thread that has a loan never waits for a thread that wants one, as long as it borrows once and waits for
+//! no log space and no lock before it gives the loan back.
 
 use crate::rank::assert_no_latches;
 use furrow_io::sync::{Condvar, Mutex};

@@ -10,7 +10,8 @@ use crate::error::PoolError;
 use furrow_format::{PAGE_SIZE, PageBuf};
 use furrow_io::IoErrorKind;
 
-/// A fixed array of pages that many threads reach at once; who may touch which page is for latches to say.
+/// A fixed array of pages that many threads access at once; the latches decide which thread may access which
+/// page.
 #[derive(Debug)]
 pub(crate) struct Region {
     memory: furrow_io::Region,
@@ -55,9 +56,9 @@ impl Region {
         unsafe { self.memory.as_ptr().add(index * PAGE_SIZE).cast() }
     }
 
-    /// Asks for the lines of a page that whoever fetches it looks at first, the header with the first record
-    /// and the slot array's end: they come side by side while the latch is taken, and not one after the
-    /// other behind it.
+    /// Prefetches the lines of a page that a fetch reads first: the header with the first record, and the
+    /// slot array's end. They arrive in parallel while the latch is taken, instead of one after the other
+    /// behind it.
     #[inline]
     pub(crate) fn ask_for(&self, index: usize) {
         #[cfg(target_arch = "x86_64")]
@@ -65,7 +66,7 @@ impl Region {
             use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
             let page = self.page_ptr(index).cast::<i8>();
             for at in [0, 64, PAGE_SIZE - 64, PAGE_SIZE - 128] {
-                // SAFETY: inside of the page; a prefetch reads nothing that anybody could see.
+                // SAFETY: inside of the page; a prefetch has no effect that another thread could observe.
                 unsafe { _mm_prefetch::<_MM_HINT_T0>(page.add(at)) }
             }
         }
@@ -76,7 +77,7 @@ impl Region {
     /// The page, to read.
     ///
     /// # Safety
-    /// For the life of the reference nobody may write the page: the caller holds its latch in some mode.
+    /// For the life of the reference no thread may write the page: the caller holds its latch in some mode.
     #[inline]
     pub(crate) unsafe fn page(&self, index: usize) -> &PageBuf {
         // SAFETY: a valid, initialised array of bytes; no writer, by the contract.
@@ -86,7 +87,8 @@ impl Region {
     /// The page, to write.
     ///
     /// # Safety
-    /// For the life of the reference nobody else may read or write the page: the caller holds its latch EX.
+    /// For the life of the reference no other thread may read or write the page: the caller holds its latch
+    /// EX.
     #[inline]
     #[expect(
         clippy::mut_from_ref,
@@ -106,7 +108,7 @@ mod tests {
     fn a_region_is_aligned_and_zeroed_and_refuses_absurd_sizes() {
         let region = Region::new(3, false).unwrap();
         for index in 0..3 {
-            // SAFETY: nobody else knows this region.
+            // SAFETY: no other thread has access to this region.
             let page = unsafe { region.page(index) };
             assert_eq!(page.as_ptr().addr() % furrow_io::DIRECT_ALIGN, 0);
             assert!(page.iter().all(|&byte| byte == 0));

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 
 /// How a page is latched.
 ///
-/// | held \ asked | SH | UP | EX |
+/// | held \ requested | SH | UP | EX |
 /// |---|---|---|---|
 /// | SH | yes | yes | no |
 /// | UP | yes | no | no |

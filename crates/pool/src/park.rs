@@ -1,8 +1,8 @@
-//! Where threads sleep that found a latch taken: a queue per latch, first in first out.
+//! Queues in which threads sleep that found a latch taken: one for each latch, first in first out.
 //!
-//! Two implementations of one interface. In production the queue is the process-wide parking lot, so that
-//! a latch needs no room of its own for waiters. Under `cfg(loom)` it is a mutex and a condition variable
-//! that the model checker understands.
+//! Two implementations of one interface. In production the queue is the process-wide parking lot, so that a
+//! latch needs no space of its own for waiters. Under `cfg(loom)` it is a mutex and a condition variable that
+//! the model checker understands.
 
 pub(crate) use furrow_io::sync::{Pick, Woken};
 
@@ -136,8 +136,8 @@ mod lot {
 
 pub(crate) use lot::Queues;
 
-/// The latch's word under the model checker. A test may take the orderings of one kind away: what then goes
-/// wrong shows that the checker looks, and that the latch needs them.
+/// The latch's word under the model checker. A test may weaken the orderings of one kind: the checker must
+/// then report a fault, which shows that it works and that the latch needs these orderings.
 #[cfg(loom)]
 pub(crate) mod atomic {
     pub(crate) use loom::sync::atomic::Ordering;

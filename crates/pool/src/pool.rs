@@ -43,11 +43,11 @@ pub struct Pool {
 /// Whether a pool's memory is locked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Locked {
-    /// It was not asked for.
+    /// It was not requested.
     No,
     /// All of it.
     Bytes(u64),
-    /// It was asked for and refused: so many bytes, and the system's reason.
+    /// It was requested and refused: so many bytes, and the system's reason.
     Refused(u64, IoErrorKind),
 }
 
@@ -81,8 +81,8 @@ impl fmt::Debug for Pool {
 }
 
 impl Pool {
-    /// Adds to a performance counter of the pool's instance: for who works on its pages and knows no
-    /// instance.
+    /// Adds to a performance counter of the pool's instance, for code that works on its pages and has no
+    /// reference to the instance.
     #[inline]
     pub fn count(&self, counter: Counter, by: u64) {
         self.core.counters.add(counter, by);
@@ -164,7 +164,7 @@ impl Pool {
     }
 
     /// How pages of a database are protected when they are written from now on. Pages without a checksum are
-    /// all written to the double-write file first: redo could not tell that one of them is torn.
+    /// all written to the double-write file first: redo could not detect that one of them is torn.
     pub fn set_page_verify(&self, db: DatabaseId, how: PageVerify) -> Result<(), PoolError> {
         self.core.registry.read().database(db)?.set_verify(how);
         Ok(())
@@ -184,7 +184,7 @@ impl Pool {
         self.core.registry.write().add_file(file)
     }
 
-    /// Forgets a file and discards its pages, unwritten ones too. Waits for latches on them.
+    /// Removes a file from the pool and discards its pages, unwritten ones too. Waits for latches on them.
     pub fn remove_file(&self, db: DatabaseId, id: FileId) -> Result<(), PoolError> {
         let removed = self.core.registry.write().remove_file(db, id);
         removed.ok_or(PoolError::UnknownFile { db, file: id })?;
@@ -198,8 +198,8 @@ impl Pool {
         Ok(())
     }
 
-    /// Forgets a database and discards its pages, unwritten ones too. Waits for latches on them; the caller
-    /// sees to it that nobody uses the database any more.
+    /// Removes a database from the pool and discards its pages, unwritten ones too. Waits for latches on
+    /// them. The caller ensures that no other thread uses the database any more.
     pub fn drop_database(&self, db: DatabaseId) -> Result<(), PoolError> {
         let removed = self.core.registry.write().remove_database(db);
         removed.ok_or(PoolError::UnknownDatabase { db })?;
@@ -220,8 +220,8 @@ impl Pool {
         self.core.fetch(key, mode, rank)
     }
 
-    /// The page, latched; `None` when somebody holds the latch or is reading the page in. A page that is not
-    /// in memory is read. Exempt from the latch order.
+    /// The page, latched; `None` when its latch is held in an incompatible mode or the page is being read in.
+    /// A page that is not in memory is read. Exempt from the latch order.
     #[inline]
     pub fn try_fetch<M: Mode>(
         &self,
@@ -232,9 +232,9 @@ impl Pool {
         self.core.try_fetch(key, mode, rank)
     }
 
-    /// The page, latched, if it is in memory and can be latched at once; `None` otherwise, and nothing is
-    /// read and nobody waited for. For who is not sure that the page is one to look at: it is not counted as
-    /// looked up before [`Pool::count_lookups`] says so.
+    /// The page, latched, if it is in memory and can be latched at once; `None` otherwise. It never reads and
+    /// never waits. For callers that do not know yet whether they need the page: it counts as a lookup only
+    /// when they call [`Pool::count_lookups`].
     #[inline]
     pub fn fetch_at_hand<M: Mode>(
         &self,
@@ -245,15 +245,15 @@ impl Pool {
         self.core.fetch_at_hand(key, mode, rank)
     }
 
-    /// Counts pages that were looked at by another way than a fetch.
+    /// Counts pages that were read by another way than a fetch.
     #[inline]
     pub fn count_lookups(&self, pages: u64) {
         self.core.count_lookups(pages);
     }
 
-    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can know:
-    /// he knows of all that came before the latch that he holds of another page was left by its last holder.
-    /// `false` may be said for no reason.
+    /// Whether a page has neither changed nor left memory since it was marked, as far as the caller can
+    /// observe: it observes everything that precedes the release of a latch that it now holds on another
+    /// page. The answer may be `false` without a reason.
     #[inline]
     pub fn is_unchanged(&self, mark: PageMark) -> bool {
         self.core.watches.is_now(mark)
@@ -265,19 +265,21 @@ impl Pool {
         self.core.create(key, rank)
     }
 
-    /// Waits until so many frames may be latched by one who latches many at a time; no latch may be held, and
-    /// nothing but latches and the disk be waited for until it is dropped. At most half of the pool is lent.
+    /// Waits until so many frames may be latched by one thread that latches many at a time. No latch may be
+    /// held, and until the loan is dropped the caller may wait only for latches and the disk. At most half of
+    /// the pool is lent.
     pub fn borrow_frames(&self, frames: usize) -> FrameLoan<'_> {
         self.core.loans.lend(frames)
     }
 
-    /// Asks for pages to be read in the background. A hint; errors come to whoever fetches the page.
+    /// Requests pages to be read in the background. A hint; a later fetch of the page returns the error, if
+    /// any.
     pub fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
         self.core.prefetch(keys)
     }
 
-    /// Brings the first lines of a page that is in memory into the processor's cache: for scans, which know
-    /// what they will come to, and would else wait for memory at each page. A hint, too.
+    /// Brings the first lines of a page that is in memory into the processor's cache. A scan calls it for the
+    /// pages ahead, and would otherwise wait for memory at each page. A hint, too.
     #[inline]
     pub fn bring_near(&self, key: PageKey) {
         if let Some(index) = self.core.table.find(key, &self.core.frames) {
@@ -285,8 +287,8 @@ impl Pool {
         }
     }
 
-    /// Asks for a page to be read in the background before all that was asked for so far: one that tells what
-    /// to ask for next. A hint as well.
+    /// Requests a page to be read in the background before all earlier requests: one that contains which
+    /// pages to request next. A hint as well.
     pub fn prefetch_first(&self, key: PageKey) -> Result<(), PoolError> {
         self.core.prefetch_first(key)
     }
@@ -309,8 +311,8 @@ impl Pool {
         self.core.checkpoint_pages(db, options)
     }
 
-    /// Forgets the images of pages in the double-write files of a database that is about to be let go in
-    /// order: makes durable what was written, after which no page of it can be torn.
+    /// Ends the images of pages in the double-write files of a database that is about to be closed: makes
+    /// durable what was written, after which no page of it can be torn.
     pub fn forget_images(&self, db: DatabaseId) -> Result<(), PoolError> {
         let files = self.core.registry.read().files_of(db);
         let with_images = |file: &Arc<FileState>| match &file.double_write {
@@ -326,7 +328,7 @@ impl Pool {
         self.core.force_pages(db, runs)
     }
 
-    /// Asks for pages to be written in the background, because somebody will force them soon. A hint.
+    /// Requests pages to be written in the background, because the caller will force them soon. A hint.
     pub fn write_soon(&self, db: DatabaseId, pages: &[PageId]) {
         self.core.write_soon(db, pages);
     }
@@ -369,8 +371,8 @@ impl Pool {
         })
     }
 
-    /// Writes up to `pages` of the database's dirty pages, those first whose changes are oldest, without
-    /// waiting for latches: for a background writer that keeps recovery short. The number written.
+    /// Writes up to `pages` of the database's dirty pages, those with the oldest changes first, without
+    /// waiting for latches: for a background writer that keeps recovery short. Returns the number written.
     pub fn write_oldest(&self, db: DatabaseId, pages: usize) -> Result<u64, PoolError> {
         self.core.write_oldest(db, pages)
     }
@@ -390,12 +392,12 @@ impl Pool {
         }
     }
 
-    /// Brings the pool's gauges among the performance counters up to date: for who is about to read them.
+    /// Updates the pool's gauges among the performance counters. Called before they are read.
     pub fn publish_gauges(&self) {
         self.core.publish();
     }
 
-    /// Throws every clean page that nobody uses out of memory; the number thrown out.
+    /// Removes every clean page that is not in use from memory; returns their number.
     pub fn drop_clean_buffers(&self) -> usize {
         self.core.drop_clean()
     }
@@ -422,6 +424,6 @@ pub struct PoolStats {
     pub free: usize,
     /// Requests that found no free frame.
     pub free_list_stalls: u64,
-    /// Pages written to make room.
+    /// Pages written to free frames.
     pub lazy_writes: u64,
 }

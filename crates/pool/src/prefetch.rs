@@ -1,11 +1,12 @@
-//! Read-ahead: pages read before anybody waits for them, by a few threads of the pool.
+//! Read-ahead: a few threads of the pool read pages before a thread waits for them.
 //!
 //! A request is a hint. It is dropped when the queue is full, cut short when no frame can be had without
-//! waiting, and forgotten when the read fails: whoever then fetches the page reads it and gets the error.
-//! In a pool without reading threads there is no read-ahead.
+//! waiting, and forgotten when the read fails: the next fetch of the page reads it and returns the error. In
+//! a pool without reading threads there is no read-ahead.
 //!
-//! Whoever wants a page of a request that no thread has begun with takes the request over: a scan that is
-//! faster than the threads would else read page by page what lies ahead of it, and leave them with pieces.
+//! A thread that needs a page of a request that no reading thread has begun takes the request over. Otherwise
+//! a scan that is faster than the reading threads would read page by page what lies ahead of it, and leave
+//! only pieces to them.
 
 #![expect(unsafe_code, reason = "whoever reads pages in holds their frames EX")]
 
@@ -34,7 +35,7 @@ pub(crate) fn run(core: &Core) {
 }
 
 impl Core {
-    /// Asks for pages that are not in memory, neighbours together.
+    /// Requests pages that are not in memory, neighbours together.
     pub(crate) fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
         if !self.config.background || self.config.readers == 0 {
             return Ok(());
@@ -62,7 +63,7 @@ impl Core {
         Ok(())
     }
 
-    /// Asks for a page before all that was asked for so far.
+    /// Requests a page before all earlier requests.
     pub(crate) fn prefetch_first(&self, key: PageKey) -> Result<(), PoolError> {
         let threads = self.config.background && self.config.readers > 0;
         if threads && self.table.find(key, &self.frames).is_none() {
@@ -119,7 +120,7 @@ impl Core {
         self.read_run(&request.file, &mut entered);
     }
 
-    /// Reads neighbours whose frames are entered and held EX, and lets others at them.
+    /// Reads neighbours whose frames are entered and held EX, and then releases the frames.
     fn read_run(&self, file: &FileState, entered: &mut Vec<(PageKey, u32)>) {
         let Some(&(first, _)) = entered.first() else {
             return;

@@ -101,7 +101,7 @@ impl ReadQueue {
         self.changed.notify_all();
     }
 
-    /// Forgets requests for a database and waits for those being served.
+    /// Drops requests for a database and waits for those being served.
     pub(crate) fn purge(&self, db: DatabaseId) {
         let mut state = self.state.lock();
         state.queue.retain(|request| request.file.db.id != db);

@@ -1,15 +1,15 @@
-//! Logs short of space: pages that wait for them, and when they wait no longer.
+//! Logs short of space: which pages wait for them, and when they stop waiting.
 //!
-//! A page may leave memory only when the log is durable up to it, and a flush takes the rest of the log's
-//! last sector. Rollbacks were promised the space of what they write, and not that of flushes which the lazy
-//! writer asks for behind each of their steps. So in a log that is short of space
-//! ([`WriteAhead::is_short`](crate::WriteAhead)) pages that it is not durable for stay in memory, unless
-//! somebody waits for them (a checkpoint, a load that forces its pages).
+//! A page may leave memory only when the log is durable up to it, and a flush uses up the rest of the log's
+//! last sector. A rollback has reserved the space of the records that it writes, but not that of the flushes
+//! which the lazy writer requests behind each of its steps. So in a log that is short of space
+//! ([`WriteAhead::is_short`](crate::WriteAhead)) pages for which it is not durable stay in memory, unless a
+//! thread waits for them (a checkpoint, a load that forces its pages).
 //!
-//! They must not fill the pool. When frames run out and one in [`WAITING_PART`] waits for a log, that is made
-//! durable after all. Between two such flushes so many pages were changed, so that it is rare, the rarer the
-//! larger the pool: what it takes is shared out among the records that change them
-//! ([`padding_share`]), and part of what a transaction is promised for its rollback.
+//! They must not fill the pool. When frames run out and one in [`WAITING_PART`] waits for a log, that log is
+//! made durable after all. Many pages are changed between two such flushes, so they are rare, the rarer the
+//! larger the pool. Their cost is shared out among the records that change the pages ([`padding_share`]), and
+//! is part of the space that a transaction reserves for its rollback.
 
 use crate::bytes::page_lsn;
 use crate::core::Core;
@@ -22,8 +22,7 @@ const WAITING_PART: usize = 4;
 /// Pages that a record changes, on the average of many: rows and the page above them, a map now and then.
 const PAGES_A_RECORD: u64 = 4;
 
-/// What each record has to bear of the padding of a log with sectors of `sector_bytes`, in a pool of so many
-/// frames.
+/// Each record's share of the padding of a log with sectors of `sector_bytes`, in a pool of so many frames.
 pub fn padding_share(sector_bytes: u32, frames: usize) -> u64 {
     let records = frames as u64 / (WAITING_PART as u64 * PAGES_A_RECORD);
     u64::from(sector_bytes).div_ceil(records.max(1))
@@ -38,7 +37,7 @@ impl Core {
         for database in short {
             let (waiting, newest) = self.waiting_for_log(database);
             if waiting * WAITING_PART >= self.frames.len() {
-                // A failure is met again, and kept, by who writes the pages.
+                // If this fails, the thread that writes the pages gets the error again and stores it.
                 flushed |= database.log.make_durable(newest).is_ok();
             }
         }
@@ -57,7 +56,8 @@ impl Core {
             (count + 1, newest.max(lsn))
         })
     }
-    /// The record that changed a page of the database last; `None` when somebody holds its latch EX.
+    /// The LSN of the last record that changed a page of the database; `None` when a thread holds its latch
+    /// EX.
     #[expect(unsafe_code, reason = "the latch stands for the borrow")]
     fn lsn_of(&self, index: u32, database: &Database) -> Option<Lsn> {
         let frame = self.frame(index);

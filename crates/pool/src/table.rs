@@ -1,9 +1,9 @@
 //! Where in memory a page is: a hash table of chains through the frames.
 //!
-//! Readers take no lock. They walk the chain of the key's bucket and may be led astray when a frame they
-//! stand on moves to another chain; then they find a wrong frame (the caller checks the key after
-//! latching) or nothing. So a find is a hint, and a miss is confirmed under the bucket's mutex before
-//! anybody reads the disk. Changes are made under that mutex.
+//! Readers take no lock. They walk the chain of the key's bucket and may be led astray when the frame they
+//! are at moves to another chain; then they find a wrong frame (the caller checks the key after latching) or
+//! nothing. So a find is a hint, and a miss is confirmed under the bucket's mutex before the page is read
+//! from the disk. Changes are made under that mutex.
 
 use crate::frame::{Frame, NIL};
 use crate::key::PageKey;

@@ -1,42 +1,44 @@
-//! Going by what a page says without holding its latch.
+//! Using a copy of a page without holding the page's latch.
 //!
-//! The root of a tree is wanted by everybody and changes hardly ever. Latched by each who passes, it is a
-//! word that all processors write, though none has anything to tell the others. So who holds SH may mark the
-//! page, copy what he needs of it, and go by the copy from then on, as long as the mark says that the page
-//! has not changed: marks are only read, and their line stays in everybody's cache.
+//! Almost every access needs the root of its tree, and the root hardly ever changes. If each of them latched
+//! it, all processors would write the same word without exchanging any data. So a thread that holds SH may
+//! mark the page, copy the part it needs, and use the copy from then on, as long as the mark shows that the
+//! page has not changed. Marks are only read, so their cache line stays shared among all processors.
 //!
 //! # What a mark is
-//! There are a few counters, each for many frames. A mark is the counter of the page's frame and what it
-//! stood at. Marking sets a bit of the frame, *watched*. Whoever is about to change the page, or to give its
-//! frame to another, holds EX; he finds the bit, takes it away and raises the counter, before the first byte
-//! changes. Pages that nobody has marked raise nothing, so that a counter stands still while the pages
-//! that are changed all the time are changed. That two watched pages may share a counter costs a copy that is
-//! made anew for no reason.
+//! There are a few counters, each for many frames. A mark is the counter of the page's frame together with
+//! its value. Marking sets a bit of the frame, *watched*. A thread that is about to change the page, or to
+//! give its frame to another page, holds EX: it finds the bit, clears it and raises the counter before the
+//! first byte changes. Changes to pages without the bit raise no counter, so a page that changes all the time
+//! does not invalidate marks of others. Two watched pages may share a counter; then a copy is sometimes
+//! refreshed without need.
 //!
-//! # Why a mark that holds can be believed
-//! *Claim:* a thread that holds the latch of a page C and then finds that the mark of a page P holds has
-//! a true copy of P, or at least one that says of C what P says as long as C stays latched, if everybody
-//! who changes what P says of C holds C's latch EX meanwhile, and P's latch EX as well.
+//! # Why a mark that holds is proof
+//! *Claim:* let a thread hold the latch of a page C and then find that its mark of a page P holds. Then its
+//! copy of P is current, or at least agrees with P about C as long as C stays latched. This requires that
+//! every thread that changes what P stores about C holds C's latch EX meanwhile, and P's latch EX as well.
 //!
-//! 1. The mark is taken under SH of P: the counter is read and the bit is set before that latch is left. So
-//!    whoever then latches P EX sees the bit, and what he adds to the counter comes behind what was read.
-//! 2. Let W be the first who changes what P says of C after that. He raises the counter before he changes P,
-//!    and leaves C's latch (a release) after that. He had C's latch before the reader, or has it after him.
-//! 3. Before: the reader's latch (an acquire) comes behind W's release, and W's raise with it. A relaxed
-//!    load that comes behind in the reader's thread finds it, because a word never shows anybody an older
-//!    value than one that he knows to be overwritten.
-//! 4. After: C is the right page as long as the reader holds it.
+//! 1. The mark is taken under SH of P: the counter is read and the bit is set before that latch is released.
+//!    So a thread that latches P EX after that sees the bit, and it raises the counter above the value that
+//!    was read.
+//! 2. Let W be the first thread after that which changes what P stores about C. W raises the counter before
+//!    it changes P, and releases C's latch after that. W had C's latch either before the reader or has it
+//!    after the reader.
+//! 3. Before: the reader's latch (an acquire) comes after W's release, and so after W's raise. A relaxed load
+//!    that comes later in the reader's thread returns the raised value, because a load never returns an older
+//!    value than a store that happens before it.
+//! 4. After: W has not changed P yet, and C is the right page as long as the reader holds it.
 //!
-//! That P leaves memory is no more than a change: the counter is raised under EX, before the page table
-//! forgets the page. P may come back to another frame, or to the same one, only through the page table,
-//! whose mutexes order what comes behind the raise; so does the free list. (Were it raised after that, P
-//! could be read into another frame meanwhile and changed there, where no mark tells of it, and the copy
-//! would be believed.) Who finds the old frame's mark unchanged therefore knows of no change elsewhere. The
-//! same holds for C, if it moved to another frame meanwhile: the latch of its new frame comes behind that
-//! of the old one.
+//! P's removal from memory counts as a change: the counter is raised under EX, before the page table drops
+//! the page. P can return, to another frame or to the same one, only through the page table, whose mutexes
+//! order what follows behind the raise; so does the free list. (If the counter were raised later, P could be
+//! read into another frame meanwhile and changed there. The old frame's mark would not show that change, and
+//! the stale copy would be used.) So when a thread finds the old frame's mark unchanged, no change of P in
+//! another frame precedes that. The same holds for C if it moved to another frame meanwhile: the latch of its
+//! new frame comes behind that of the old one.
 //!
-//! The clock hand must not take a watched page for one that nobody uses: it takes the mark away, and the page
-//! goes only if nobody has looked at it again when the hand comes by the next time.
+//! The clock hand must not remove a watched page as unused: it removes the mark first, and the page is
+//! removed only if no thread has fetched it again by the next time that the hand passes.
 
 #[cfg(loom)]
 use crate::park::atomic::{AtomicU64, Ordering};
@@ -48,22 +50,23 @@ use furrow_io::sync::atomic::{AtomicU64, Ordering};
 const COUNTERS: usize = 256;
 #[cfg(loom)]
 const COUNTERS: usize = 1;
-/// Bits of a mark that say which counter it is of.
+/// Bits of a mark that hold the number of its counter.
 const PLACE_BITS: u32 = 8;
 const _: () = assert!(COUNTERS <= 1 << PLACE_BITS, "a mark names its counter");
 
-/// What tells whether a page is as it was.
+/// Shows whether a page is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageMark(u64);
 
 impl PageMark {
-    /// The mark in a word, to be kept among other words that threads share.
+    /// The mark as a word, to be stored among other words that threads share.
     #[inline]
     pub fn to_word(self) -> u64 {
         self.0
     }
 
-    /// The mark that gave this word. One that was made up holds or does not hold; nothing else comes of it.
+    /// The mark that gave this word. A word that did not come from a mark gives a mark that may hold or not;
+    /// it has no other effect.
     #[inline]
     pub fn from_word(word: u64) -> PageMark {
         PageMark(word)

@@ -7,11 +7,10 @@
 //! 4. Write those to the double-write file whose place on the disk may hold an image that recovery needs,
 //!    and make that durable.
 //! 5. Write all of them in place: one batch, a run for each stretch of neighbours.
-//! 6. Leave the smallest `rec_lsn` with the file until it is synced; call the pages written.
+//! 6. Store the smallest `rec_lsn` with the file until it is synced; mark the pages written.
 //!
-//! A thread that has copied pages not yet written waits for nothing but the log and the disk: before it
-//! waits for a latch or for another writer it writes what it has. Somebody may hold that latch who waits
-//! for a frame.
+//! A thread that has copied pages and not yet written them waits only for the log and the disk. Before it
+//! waits for a latch or for another writer, it writes them: the holder of that latch may wait for a frame.
 
 use crate::bytes::{how, page_lsn, stamp};
 use crate::core::Core;
@@ -34,7 +33,7 @@ use std::io::IoSlice;
 use std::ops::{AddAssign, Range};
 use std::sync::Arc;
 
-/// What to do with a page that somebody holds EX or is writing, or that waits for a log short of space.
+/// What to do with a page that a thread holds EX or is writing, or that waits for a log short of space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Busy {
     /// Leave it out.
@@ -88,8 +87,8 @@ struct Copied {
 }
 
 impl Core {
-    /// The frames by file, sorted; those whose page has gone meanwhile are left out. Each frame is asked for
-    /// its page once: without its latch it may hold another one a moment later.
+    /// The frames by file, sorted; those whose page has gone meanwhile are left out. Each frame's key is read
+    /// once: without its latch it may hold another page a moment later.
     pub(crate) fn by_file(&self, indexes: &[u32]) -> Vec<(Arc<FileState>, FilePages)> {
         let mut groups: BTreeMap<_, FilePages> = BTreeMap::new();
         for &index in indexes {
@@ -179,7 +178,7 @@ impl Core {
         }
     }
 
-    /// Waits until nobody writes the page.
+    /// Waits until no thread writes the page.
     pub(crate) fn wait_written(&self, index: u32, key: PageKey) {
         let frame = self.frame(index);
         let mut lock = self.written.0.lock();
@@ -189,7 +188,8 @@ impl Core {
     }
 
     fn announce_written(&self) {
-        // Taken and left: whoever looked before now sleeps, whoever looks later sees.
+        // Lock and unlock: a thread that checked before this is asleep by now, a thread that checks later
+        // sees the new state.
         drop(self.written.0.lock());
         self.written.1.notify_all();
     }
@@ -434,9 +434,9 @@ impl<'c> Batch<'c> {
             })
     }
 
-    /// Writes images of the pages that need it to the double-write file; the half of it that was used. A page
-    /// that redo will rebuild needs none as long as its checksum tells redo whether it is torn, and there is
-    /// no older one.
+    /// Writes images of the pages that need it to the double-write file; returns the half of it that was
+    /// used. A page that redo will rebuild needs no image as long as there is no older one and it has a
+    /// checksum, by which redo detects that it is torn.
     fn protect(
         &mut self,
         some: Range<usize>,
@@ -541,7 +541,7 @@ impl<'c> Batch<'c> {
 impl Drop for Batch<'_> {
     fn drop(&mut self) {
         if !self.copies.is_empty() {
-            // Only a panic leaves copies behind. Nobody knows how far the write came: the file has failed.
+            // Only a panic leaves copies behind. How far the write came is unknown, so the file has failed.
             let (path, why) = (self.file.file.path(), "the writing thread panicked");
             let kind = IoErrorKind::Os(0, why.to_owned());
             let error = self.file.fail(IoError::new(IoOp::Write, path, 0, kind));

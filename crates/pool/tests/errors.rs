@@ -1,4 +1,4 @@
-//! What happens when pages cannot be read, written or kept: the caller hears of it, and nothing is lost.
+//! What happens when pages cannot be read, written or stored: the caller gets the error, and nothing is lost.
 
 mod common;
 

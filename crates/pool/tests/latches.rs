@@ -1,4 +1,5 @@
-//! Latches on pages: who may enter beside whom, that nobody starves, and what is said of the waits.
+//! Latches on pages: which modes are compatible, that no thread starves, and what the counts of waits
+//! contain.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -158,7 +159,8 @@ fn a_reader_gets_in_among_writers_that_never_pause() {
     });
 }
 
-/// A thread of the scope blocks in `mode` on page 3, which the caller holds EX; what is said of its wait.
+/// A thread of the scope blocks in `mode` on page 3, which the caller holds EX; checks how its wait is
+/// reported.
 fn blocked_in(bench: &Bench, mode: LatchMode, kind: WaitType) {
     let instruments = Instruments::new();
     let page = bench.pool.fetch(key(1, 3), Ex, LatchRank::Data).unwrap();

@@ -2,7 +2,7 @@
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p furrow-pool --test loom_latch --release`
 //!
-//! Loom itself reports a lost wake-up as a deadlock; the cell reports two who were inside at once.
+//! Loom itself reports a lost wake-up as a deadlock; the cell reports two threads that were inside at once.
 
 #![cfg(loom)]
 #![expect(unsafe_code, reason = "loom's cells")]

@@ -1,5 +1,5 @@
-//! Marks under the model checker: who goes by a copy of one page, and holds another, in every interleaving of
-//! a few threads and with all that weak orderings allow.
+//! Marks under the model checker: a thread uses a copy of one page while it holds another, in every
+//! interleaving of a few threads and with all that weak orderings allow.
 //!
 //! `RUSTFLAGS="--cfg loom" cargo test -p furrow-pool --test loom_watch --release`
 
@@ -25,7 +25,7 @@ struct Frame {
     value: UnsafeCell<u32>,
 }
 
-/// How those who change a page, or take it out of memory, tell of it.
+/// When threads that change a page, or take it out of memory, invalidate its marks.
 #[derive(Clone, Copy, PartialEq)]
 enum Tells {
     InTime,
@@ -34,7 +34,7 @@ enum Tells {
     Late,
 }
 
-/// A parent and its child, which say the same. The parent is in one of two frames.
+/// A parent and its child, with the same content. The parent is in one of two frames.
 struct Shared {
     parents: [Frame; 2],
     /// Which of them has it: the page table.
@@ -127,7 +127,7 @@ impl Shared {
         }
     }
 
-    /// Takes the parent out of its frame; the next who wants it has it in the other one.
+    /// Takes the parent out of its frame; the next thread that needs it has it in the other one.
     fn move_away(&self) {
         let [from, to] = &self.parents;
         if !from.latch.claim() {
@@ -137,7 +137,7 @@ impl Shared {
             self.end_watch(from);
         }
         to.value.with_mut(|value| {
-            // SAFETY: nobody knows of this frame before the page is said to be there.
+            // SAFETY: no other thread reaches this frame before `place` names it.
             unsafe { *value = from.read() }
         });
         *self.place.lock().unwrap() = 1;

@@ -1,4 +1,4 @@
-//! Marks: what tells somebody who goes by a copy of a page that the page has changed.
+//! Marks: how a thread that uses a copy of a page finds that the page has changed.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -117,8 +117,8 @@ fn a_page_at_hand_is_latched_and_one_that_is_not_is_neither_read_nor_waited_for_
     assert_eq!(page_work().since(before).logical_reads, 4);
 }
 
-/// Two pages that say the same, page 0 and one of the others: whoever changes both latches both. Readers go
-/// by what they know of page 0.
+/// Pages 0 and 20 have the same content: the thread that changes one latches both and changes both. Readers
+/// use a copy of page 0.
 fn go_by_copies(seed: u64) {
     const OTHERS: u32 = 20;
     let bench = Arc::new(bench(16));
@@ -158,7 +158,7 @@ fn go_by_copies(seed: u64) {
     together(bodies);
 }
 
-/// The same two pages, and somebody who throws clean pages out of memory: each comes back in another frame.
+/// The same two pages, and a thread that removes clean pages from memory: each comes back in another frame.
 fn go_by_copies_of_pages_thrown_out(_seed: u64) {
     let bench = Arc::new(bench(48));
     let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();

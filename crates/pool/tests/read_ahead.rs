@@ -1,4 +1,4 @@
-//! Read-ahead that threads have not come to: whoever wants a page takes its request over.
+//! Read-ahead that no reading thread has begun: a thread that needs such a page takes its request over.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -23,7 +23,7 @@ const SHAPE: Shape = Shape {
     double_write: false,
 };
 
-/// A file whose reads take until it is let go.
+/// A file whose reads wait until `let_go` is set.
 #[derive(Debug)]
 struct Slow {
     inner: Arc<dyn File>,
@@ -112,7 +112,8 @@ fn whoever_wants_a_page_that_no_thread_has_begun_with_reads_all_that_was_asked_f
     assert!(resident(64..70));
     assert_eq!(reads() - before, 2);
 
-    // What is asked for already is not asked for again; what goes first is taken by itself.
+    // A page that is requested already is not requested again; the page that goes first is a request of its
+    // own.
     pool.prefetch(&pages(80, 20)).unwrap();
     pool.prefetch_first(key(1, 90)).unwrap();
     fetch(90);

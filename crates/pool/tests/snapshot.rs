@@ -81,7 +81,7 @@ fn bench(frames: usize, double_write: bool) -> Bench {
     bench
 }
 
-/// A mini-transaction that moves `by` from a page to another. Now and then the second page is made anew.
+/// A mini-transaction that moves `by` from one page to another. Sometimes the second page is created again.
 fn transfer(bench: &Bench, rng: &mut SeededRng) {
     let (a, b) = (rng.random_range(0..PAGES), rng.random_range(0..PAGES));
     let by = rng.random_range(1..5);

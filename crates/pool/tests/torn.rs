@@ -1,9 +1,10 @@
-//! Power losses at every sync of a workload, and between: what the double-write file and the log make of
-//! them.
+//! Power losses at every sync of a workload, and between: what can be recovered from the double-write file
+//! and the log.
 //!
-//! The log is a list in memory, durable as far as the pool asked for. After each power loss the double-write
-//! files are applied, the list is replayed from the redo point on, and every page must hold what the durable
-//! part of the list says. A page that cannot be read may only be one that the list formats anew.
+//! The log is a list in memory, durable as far as the pool requested. After each power loss the double-write
+//! files are applied, the list is replayed from the redo point on, and every page must have the content that
+//! the durable part of the list gives it. A page that cannot be read may only be one that the list formats
+//! again.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -108,7 +109,7 @@ fn recover(machine: &SimVolume, log: &FakeLog, records: &Records, tally: &Tally)
     }
 }
 
-/// One changed page, now and then one made anew over whatever was there.
+/// Changes one page, or sometimes creates one over whatever was there.
 fn step(bench: &Bench, records: &Records, rng: &mut impl Rng, next: u64) {
     let (file, page_no) = (rng.random_range(1..=2), rng.random_range(0..FILE_PAGES));
     let key = key(file, page_no);
@@ -219,8 +220,8 @@ fn no_power_loss_costs_a_page() {
     );
 }
 
-/// PAGE_VERIFY NONE and TORN_PAGE_DETECTION: no checksum tells redo that a page made anew is torn, and none
-/// has to.
+/// PAGE_VERIFY NONE and TORN_PAGE_DETECTION: there is no checksum by which redo could find that a created
+/// page is torn, and it needs none.
 #[test]
 fn no_power_loss_costs_a_page_without_a_checksum() {
     let first = test_seed() % (1 << 32);
@@ -236,7 +237,7 @@ fn no_power_loss_costs_a_page_without_a_checksum() {
     }
 }
 
-/// Two versions of a page whose halves add up to a valid checksum by chance: only the image tells.
+/// Two versions of a page whose halves add up to a valid checksum by chance: only the image shows the fault.
 #[test]
 fn a_torn_page_whose_checksum_holds_is_restored() {
     let volume = SimVolume::new(SimOptions::default());
@@ -301,7 +302,7 @@ fn an_image_older_than_a_whole_page_is_left_alone() {
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 99);
 }
 
-/// Nothing tells that the page is torn but its image.
+/// Only its image shows that the page is torn.
 #[test]
 fn a_torn_page_without_a_checksum_is_restored_whatever_its_lsn_has_become() {
     let volume = SimVolume::new(SimOptions::default());
@@ -331,7 +332,7 @@ fn a_torn_page_without_a_checksum_is_restored_whatever_its_lsn_has_become() {
     assert_eq!(value(&read_raw(file.as_ref(), 3)), 1);
 }
 
-/// Makes a page anew, over whatever was there.
+/// Creates a page again, over whatever was there.
 fn make_anew(bench: &Bench, page: u32, value: u64) {
     let mut guard = bench.pool.create(key(1, page), LatchRank::Data).unwrap();
     guard.begin_change();
@@ -357,7 +358,7 @@ fn after_rot(volume: &SimVolume, page: u32) -> (PageBuf, bool) {
     (found, whole)
 }
 
-/// Redo that begins behind the making of a page cannot tell that it has an older one before it.
+/// Redo that begins behind the creation of a page cannot detect that an older version lies before it.
 #[test]
 fn a_page_made_anew_that_rots_is_never_the_page_of_before() {
     let volume = SimVolume::new(SimOptions::default());
@@ -572,7 +573,7 @@ fn a_power_loss_while_images_are_forgotten_brings_no_older_image_back() {
         ..SHAPE
     };
     let bench = bench_on(&volume, shape, config);
-    // Only its image says what a page without a checksum should be.
+    // Only its image shows what a page without a checksum should be.
     bench
         .pool
         .set_page_verify(common::DB, PageVerify::None)

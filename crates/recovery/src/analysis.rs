@@ -39,14 +39,14 @@ pub struct Analysis {
     pub records: u64,
     /// Transactions that committed after the checkpoint began.
     pub committed: u64,
-    /// Whether the log holds nothing but the checkpoint's own records from its begin on, as after an orderly
-    /// end: nothing to redo or undo.
+    /// Whether the log holds only the checkpoint's own records from its begin on, as after an orderly end:
+    /// there is nothing to redo or undo.
     pub clean: bool,
-    /// Whether the checkpoint is the first thing in the log: that was made anew for files that needed nothing
-    /// of their old one.
+    /// Whether the checkpoint is the first record of the log: that log was created for files that needed
+    /// nothing of their old one.
     pub in_new_log: bool,
-    /// Committed rows of each rowset at the end of the log; a rowset that is not listed was made empty since
-    /// the checkpoint. `None`: the log does not know.
+    /// Committed rows of each rowset at the end of the log; a rowset that is not listed was emptied since the
+    /// checkpoint. `None`: the log does not contain them.
     pub counts: Option<HashMap<RowsetId, i64>>,
 }
 
@@ -147,8 +147,8 @@ pub fn analyse(
     binding: [u8; 16],
     (config, keep): (LogConfig, Lsn),
 ) -> Result<Analysis, RecoveryError> {
-    // What an earlier process wrote may still be on its way. What is read now must not be lost later, when
-    // what is written behind it is not.
+    // What an earlier process wrote may still be in the system's cache. The restart reads it and writes
+    // records behind it. If it were lost later and they were not, the log would have a hole.
     file.sync().map_err(LogError::from)?;
     let mut scan = LogScan::from_checkpoint(file, binding)?;
     let checkpoint = scan.checkpoint();

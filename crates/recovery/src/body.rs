@@ -27,7 +27,7 @@ pub(crate) struct EndBody {
     pub(crate) next_txn: u64,
     pub(crate) more: u32,
     pub(crate) active: Vec<ListedTxn>,
-    /// Rows of rowsets; `None` when the log knows of none.
+    /// Rows of rowsets; `None` when the log has no counts.
     pub(crate) counts: Option<Vec<(RowsetId, i64)>>,
 }
 

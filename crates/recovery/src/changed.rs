@@ -1,8 +1,8 @@
 //! The changed-extent maps at a checkpoint: the bits of memory come to their pages.
 //!
 //! This is not logged, as the checkpoint's LSN in the file headers is not: the checkpoint writes the pages
-//! before it ends. After a crash before that, redo begins where the checkpoint before this one says, and sets
-//! the same bits again. See [`furrow_txn::ChangedExtents`] for the invariants.
+//! before it ends. After a crash before that, redo begins at the redo point of the checkpoint before this
+//! one, and sets the same bits again. See [`furrow_txn::ChangedExtents`] for the invariants.
 
 use crate::RecoveryError;
 use furrow_format::{
@@ -33,8 +33,8 @@ pub(crate) fn write_changed(store: &Store) -> Result<Vec<PageId>, RecoveryError>
     Ok(written)
 }
 
-/// A full backup is the base of differential backups from now on, and the boot page says so durably: the
-/// maps of these files, by number and pages, lose the bits from before it.
+/// Makes a full backup the base of differential backups from now on, and records that in the boot page
+/// durably: the maps of these files, by number and pages, lose the bits from before it.
 pub fn restart_changed(store: &Store, files: &[(FileId, u32)]) -> Result<(), RecoveryError> {
     debug_assert!(
         files.iter().all(|file| file.1 > 0),

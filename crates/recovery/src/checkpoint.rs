@@ -26,9 +26,9 @@ pub fn checkpoint(store: &Store, options: CheckpointOptions) -> Result<Checkpoin
     take(store, options, Headers::AmongPages)
 }
 
-/// The last checkpoint of a database that is shut down: the headers of all files and the maps of changed
-/// extents are durable before any other page is written, so that whoever finds the boot page of a clean
-/// shutdown on the disk finds all else there.
+/// The last checkpoint of a database that is shut down. The headers of all files and the maps of changed
+/// extents are durable before any other page is written. So if the boot page of a clean shutdown is on the
+/// disk, everything else is, too.
 pub fn last_checkpoint(store: &Store) -> Result<Checkpoint, RecoveryError> {
     take(store, CheckpointOptions::default(), Headers::First)
 }
@@ -128,8 +128,8 @@ pub fn truncate(store: &Store) -> Result<bool, RecoveryError> {
     if !log.keeps_before(keep.min(store.holds.oldest())) {
         return Ok(false);
     }
-    // Whoever is not active any more has appended its end, which may not be durable yet: if it were lost, a
-    // restart would have to undo what it does not find.
+    // A transaction that is not active any more has appended its end record, which may not be durable yet. If
+    // that were lost, a restart would have to undo the transaction without its records.
     if !mutated(Mutation::EndsAfterTruncation) {
         log.write_all()?;
     }
@@ -141,6 +141,10 @@ pub fn truncate(store: &Store) -> Result<bool, RecoveryError> {
 }
 
 /// The redo point, which never moves back: the log before it may be gone.
+///
+/// A thread may sleep between reading the log's tail and marking its page dirty from there on, and whole
+/// checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before a
+/// checkpoint's begin was dirty for that checkpoint.
 ///
 /// A thread may sleep between asking where the log ends and telling that its page is dirty from there on, and
 /// whole checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before

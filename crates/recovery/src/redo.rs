@@ -1,15 +1,14 @@
 //! Redo: every page change again, where the page is older.
 //!
-//! A page that cannot be read (torn while it was written for the first time, or never written) is
-//! set aside; changes of it are passed over until one that rebuilds the page. If none comes, the
-//! page is reported.
+//! A page that cannot be read (torn while it was written for the first time, or never written) is set aside,
+//! and changes of it are skipped until one that rebuilds the page. If none comes, the page is reported.
 //!
-//! A page whose rows are not in the log ([`Change::FormatForced`]) and which is not on the disk is made empty
-//! for a transaction that is to be rolled back. Any other was forced before its commit, or its rollback has
-//! rebuilt it: it is set aside as well.
+//! A page whose rows are not in the log ([`Change::FormatForced`]) and which is not on the disk is emptied
+//! for a transaction that will be rolled back. Any other such page was forced before its commit, or its
+//! rollback has rebuilt it: it is set aside as well.
 //!
-//! So is a page that can be read and that a change does not fit: a page that the log rebuilds is written
-//! without an image, and torn in such a way that its checksum holds by chance it may be anything.
+//! A page that can be read and that a change does not fit is also set aside. A page that the log rebuilds is
+//! written without an image; if it is torn and its checksum holds by chance, it may contain anything.
 
 use crate::RecoveryError;
 use furrow_format::{
@@ -37,8 +36,8 @@ pub struct RedoStats {
     pub rebuilt: u64,
 }
 
-/// Repeats the changes from `from` to `end` on pages of the files that `wanted` names. `loses` tells the
-/// transactions that undo will roll back.
+/// Repeats the changes from `from` to `end` on pages of the files for which `wanted` is true. `loses` is true
+/// for the transactions that undo will roll back.
 pub fn redo(
     store: &Store,
     file: Arc<dyn File>,
@@ -58,7 +57,7 @@ pub fn redo(
     };
     let mut last = Lsn::ZERO;
     while last < end {
-        // Analysis has read as far: what is not there any more is no end.
+        // Analysis has read up to `end`, so a missing record is an error and not the end.
         let record = scan.next_record()?.ok_or(LogError::Missing(end))?;
         last = record.lsn;
         if last >= from && last <= end {
@@ -133,11 +132,11 @@ impl<'a> Redo<'a> {
                 .filter_map(Result::ok)
                 .filter(|(p, _)| *p == page)
         };
-        // What a record does to a page before it rebuilds it needs the page as it was, and leaves nothing.
+        // Changes before the rebuild need the old page, and the rebuild overwrites their result.
         let start = mine().position(|(_, change)| change.rebuilds());
         let mine = || mine().skip(start.unwrap_or(0));
         let first = mine().next();
-        // Its rows are on the disk, or nowhere.
+        // Its rows are on the disk, or lost.
         let forced = matches!(first, Some((_, Change::FormatForced(_)))) && !(self.loses)(txn);
         let rebuilds = first.is_some_and(|(_, change)| change.rebuilds()) && !forced;
         let Some(mut guard) = self.fetch(page, rebuilds)? else {

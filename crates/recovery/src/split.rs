@@ -73,7 +73,7 @@ pub fn active_at(
 }
 
 /// Rolls transactions back on the pages of `store`, whose records are in the log `source`. Nothing reads the
-/// store's own log, so its records are let go as they come.
+/// store's own log, so it is truncated after each record.
 pub fn undo_from(
     source: &Log,
     store: &Store,

@@ -1,14 +1,15 @@
-//! How far each data file is: where its last checkpoint begins, in its header.
+//! The state of each data file: its header stores where its last checkpoint begins.
 //!
 //! The log names the checkpoint from which a restart reads. A data file that lies behind it (an old copy put
-//! back, a volume that went back to a snapshot) lacks what that checkpoint wrote, and nothing in the log
-//! would tell. So each checkpoint puts its LSN into the header of every data file, among the pages that it
-//! writes, before the log's header names it; and whoever opens the database demands it
+//! back, a volume that went back to a snapshot) lacks what that checkpoint wrote, and the log alone does not
+//! show it. So each checkpoint puts its LSN into the header of every data file, among the pages that it
+//! writes, before the log's header names it. Opening the database compares the two
 //! ([`Analysis::lies_behind`]). The checkpoint's first record is durable before, so that no file is ahead of
-//! its log: one that is was written with another, or the log is the old copy ([`Analysis::ends_before`]).
+//! its log. A file that is was written with another log, or the log is the old copy
+//! ([`Analysis::ends_before`]).
 //!
-//! This is not logged. A restart may put an older LSN there by repeating an older change of the header; that
-//! is after it was looked at, and the next checkpoint puts it right.
+//! This is not logged. A restart may put an older LSN there by repeating an older change of the header. That
+//! happens after the comparison, and the next checkpoint corrects it.
 
 use crate::{Analysis, RecoveryError};
 use furrow_format::{FileHeader, FileHeaderError, FileId, Lsn, Page, PageId, PageNo, PageType};
@@ -28,9 +29,9 @@ pub(crate) fn stamp(store: &Store, checkpoint: Lsn) -> Result<(), RecoveryError>
         .try_for_each(|file| stamp_file(store, file, checkpoint))
 }
 
-/// Puts the LSN into the header of a file that the checkpoints so far did not know: durably, before the
-/// catalog names the file. No checkpoint may be under way between the two: one that ended meanwhile would
-/// leave the file behind itself.
+/// Puts the LSN into the header of a file that is new to the checkpoints: durably, before the catalog names
+/// the file. No checkpoint may be in progress between the two: one that ended meanwhile would leave the file
+/// behind itself.
 pub fn stamp_new_file(store: &Store, file: FileId) -> Result<(), RecoveryError> {
     stamp_file(store, file, store.log().tail())?;
     let page = PageNo(0);
@@ -71,15 +72,16 @@ pub(crate) fn force(store: &Store, also: &[PageId]) -> Result<(), RecoveryError>
 impl Analysis {
     /// Whether a data file lacks what was written by the checkpoint from which recovery reads.
     pub fn lies_behind(&self, header: &FileHeader) -> bool {
-        // Older versions kept nothing there. A new log begins with a checkpoint that had nothing to write but
-        // the headers: a sound copy of a file that was damaged then is as good.
+        // Older versions stored nothing there. A new log begins with a checkpoint that wrote only the
+        // headers: a sound copy of a file that was damaged then is as good.
         let kept = header.max_lsn > Lsn::ZERO && !self.in_new_log;
         kept && !mutated(Mutation::TakeOldCopy) && header.max_lsn < self.checkpoint
     }
 
-    /// Whether a data file knows of a checkpoint that the log has not: the log is older than the file.
+    /// Whether a data file names a checkpoint that the log does not have: the log is older than the file.
     pub fn ends_before(&self, header: &FileHeader) -> bool {
-        // A new log may be the second one that is made: the first was not finished, but noted in the headers.
+        // A new log may be the second attempt: the first was not finished, but its checkpoint is in the
+        // headers.
         !self.in_new_log && header.max_lsn > self.end
     }
 }

@@ -15,7 +15,7 @@ pub struct UndoStats {
 /// Enters the losers among the active transactions and rolls each back. One after the other is right: no two
 /// of them changed the same row, for they held locks.
 ///
-/// They were promised log space for that; so nothing else may take any of it meanwhile.
+/// They have reserved log space for that, so no other transaction may use it meanwhile.
 pub fn undo(
     store: &Store,
     analysis: &Analysis,

@@ -58,9 +58,9 @@ pub struct Figures {
     pub happened: u64,
     /// Unanswered commits that had not.
     pub vanished: u64,
-    /// Faults that somebody was told of.
+    /// Faults that the store reported.
     pub faults_told: u64,
-    /// Faults that nobody noticed.
+    /// Faults that were not noticed.
     pub faults_unnoticed: u64,
     /// What sessions did.
     pub tally: Tally,
@@ -184,7 +184,8 @@ impl<S: Subject> Run<'_, S> {
         match work.run(steps) {
             Ended::Done if finishes => work.finish(),
             Ended::Done => {
-                // What is under way stays so: the sessions must not roll it back when they go.
+                // Transactions in progress stay so: the sessions must not roll them back when they are
+                // dropped.
                 self.volume.power_off();
                 Ended::Done
             }

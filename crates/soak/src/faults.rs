@@ -1,9 +1,9 @@
 //! The N-th operation that fails, N from 1 until there is no N-th any more.
 //!
 //! A small workload, the same every time, meets one fault: a read, write, sync, resize or name that fails
-//! once or from then on. Either somebody is told, and what comes back after a restart is a state that the
-//! model allows; or nobody noticed, and all is well. A commit that was acknowledged counts, whatever
-//! failed before it: so nothing can be acknowledged after a sync of the log has failed.
+//! once or from then on. Either the store reports the fault, and the state after a restart is one that the
+//! model allows; or the fault is not noticed, and all rows are right. A commit that was acknowledged counts,
+//! whatever failed before it: so nothing can be acknowledged after a sync of the log has failed.
 
 use crate::Finding;
 use crate::crash::{Figures, draw_outcome};
@@ -72,9 +72,9 @@ pub struct Template<'a, S> {
 pub enum Met {
     /// The workload has no such operation any more.
     Never,
-    /// Somebody was told.
+    /// The store reported the fault.
     Told,
-    /// Nobody noticed.
+    /// The fault was not noticed.
     Unnoticed,
 }
 
@@ -204,7 +204,8 @@ impl<'a, S: Subject> Template<'a, S> {
     }
 }
 
-/// All faults of one seed, each `stride`-th only; how many were told of and how many went unnoticed.
+/// All faults of one seed, each `stride`-th only; returns how many were reported and how many were not
+/// noticed.
 pub fn run<S: Subject>(subject: &S, seed: u64, stride: u64) -> Result<Figures, Box<Finding>> {
     let template = Template::new(subject, seed).map_err(|failure| {
         let (place, what) = ("making the template".to_owned(), failure.to_string());

@@ -1,15 +1,15 @@
-//! Everything, for as long as wanted: pieces of work from a list that never ends, several at a time, and a
-//! ledger of what came of each.
+//! Everything, for as long as requested: pieces of work from a list that never ends, several at a time, and a
+//! ledger with the result of each.
 //!
 //! # Order
 //! 1. What an earlier soak with the same ledger found, again.
-//! 2. What has an end: every small world with every power loss, every small world with every failure, a
-//!    million transactions that must leave nothing behind, and all inputs of all targets of the fuzzer.
+//! 2. Work that has an end: every small world with every power loss, every small world with every failure, a
+//!    million transactions that must leak nothing, and all inputs of all targets of the fuzzer.
 //! 3. In turn and without end, each with a seed of its own: power losses, histories, threads, rotten pages,
 //!    the consistency check, killed processes, failures, damaged inputs.
 //!
-//! A piece that finds something does not end the soak: it is written down with the line that shows it
-//! again, and the next one begins.
+//! A piece that finds something does not end the soak: its finding is recorded with the command that shows it
+//! again, and the next piece begins.
 
 use crate::check;
 use crate::crash::{self, Length};
@@ -134,7 +134,7 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
                 threads: WRITERS,
             };
             let done = kill::run(&rounds, &|_| {})?;
-            // What was sound is not kept.
+            // The files of a sound round are removed.
             clear(&rounds.home);
             Ok(done.kills)
         }
@@ -298,7 +298,7 @@ impl Progress {
     }
 }
 
-/// Soaks; gives what was found, each with the line that shows it again. `tell` gets a line now and then.
+/// Soaks; returns the findings, each with the command that shows it again. `tell` gets a line now and then.
 pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoError> {
     let path = soak.home.join("ledger.tsv");
     let (ledger, before) = Ledger::open(&path)?;
@@ -344,7 +344,7 @@ pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoE
     Ok(progress.findings)
 }
 
-/// What is told of a finding: whole pages of bytes are for who sees it again.
+/// The text of a finding for the ledger. Whole pages of bytes are left out: repeating the piece prints them.
 fn shortened(mut text: String) -> String {
     if let Some((end, _)) = text.char_indices().nth(MOST_TOLD) {
         text.truncate(end);

@@ -1,5 +1,5 @@
-//! `furrow-soak`: crashes, faults and kills for as long as one likes; stops at the first finding and says
-//! how to see it again.
+//! `furrow-soak`: crashes, faults and kills for any length of time; stops at the first finding and prints how
+//! to see it again.
 
 mod command;
 mod fuzzed;

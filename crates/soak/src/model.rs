@@ -1,27 +1,27 @@
-//! What a store may hold after a crash, kept outside of it.
+//! What a store may hold after a crash, recorded outside of it.
 //!
-//! A database is taken for a map of [`Cell`]s to versions: a row of a table, a table, a file. A
-//! transaction is the list of cells that it changed. It is told to the model twice: *before* its commit is
-//! asked for ([`Model::begin_commit`]) and *after* the commit was acknowledged ([`Model::acknowledge`]).
-//! Whatever was not begun must not be seen; whatever was acknowledged must be seen; what was begun only is
-//! there as a whole or not at all.
+//! A database is treated as a map of [`Cell`]s to versions: a row of a table, a table, a file. A transaction
+//! is the list of cells that it changed. It is reported to the model twice: *before* the request for its
+//! commit ([`Model::begin_commit`]) and *after* the commit was acknowledged ([`Model::acknowledge`]). A
+//! commit that was not begun must not be seen; one that was acknowledged must be seen; one that was only
+//! begun is there as a whole or not at all.
 //!
 //! # Invariants
 //! 1. A store that locks rows until commit changes a cell in the order in which commits are begun: so the
 //!    commits begun on a cell make a chain, and after a crash a cell holds what some prefix of its chain
 //!    has left.
 //! 2. A transaction in the chain before an acknowledged one has happened too: its locks were free.
-//! 3. A version is used once, so that what a cell holds names its writer. Only absence says nothing.
+//! 3. A version is used once, so that the version in a cell identifies its writer. Only absence does not.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A place that holds a version or nothing.
+/// A place that holds a version or is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cell {
     /// A data file that was added.
     File(u16),
-    /// A table, by its slot; the version tells one incarnation from the next.
+    /// A table, by its slot; the version distinguishes one incarnation from the next.
     Table(u16),
     /// A row: the table's slot, the key.
     Row(u16, i64),
@@ -76,7 +76,7 @@ pub struct Outcome {
 #[derive(Debug, Clone)]
 struct Pending {
     cells: Vec<Cell>,
-    /// An acknowledged commit stood on it.
+    /// An acknowledged commit follows it in a chain.
     happened: bool,
 }
 
@@ -96,7 +96,7 @@ impl Model {
         Model::default()
     }
 
-    /// What is in the store for certain.
+    /// The cells that are in the store for certain.
     pub fn settled(&self) -> &State {
         &self.settled
     }
@@ -134,7 +134,7 @@ impl Model {
         self.end(commit, true);
     }
 
-    /// The store has said for certain that it did not happen.
+    /// The store has reported for certain that it did not happen.
     pub fn withdraw(&mut self, commit: Commit) {
         self.end(commit, false);
     }
@@ -232,7 +232,7 @@ impl Model {
         Ok(fitting)
     }
 
-    /// Cells that several prefixes explain are tried one after the other against what is known of their
+    /// Cells that several prefixes explain are tried one after the other against the known outcomes of their
     /// commits.
     fn solve(
         &self,
@@ -288,7 +288,7 @@ impl Model {
         Violation(text)
     }
 
-    /// The store was found in this state, which [`Model::check`] allows: from here on it is what is certain.
+    /// The store was found in this state, which [`Model::check`] allows: from here on this state is certain.
     pub fn adopt(&mut self, found: State) {
         self.settled = found;
         self.chains.clear();
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn absence_before_and_after_does_not_hide_half_a_transaction() {
-        // A is absent before, put in by the first, removed by the second: only B tells.
+        // A is absent before, put in by the first, removed by the second: only B shows the difference.
         let mut model = Model::new();
         model.begin_commit(&[(A, Some(1)), (B, Some(2))]);
         model.begin_commit(&[(A, None), (B, Some(3))]);

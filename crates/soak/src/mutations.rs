@@ -1,9 +1,9 @@
-//! Who tests the tests: each fault that can be ordered is put against the share.
+//! Tests the tests: the share runs against each fault that can be ordered.
 //!
-//! 1. Without any fault the share must say nothing: else its words prove nothing.
+//! 1. Without any fault the share must find nothing: otherwise its findings prove nothing.
 //! 2. For each fault this program is started again with the fault alive. It is caught when the share finds
 //!    something, panics, or does not come to its end.
-//! 3. A fault that was never reached proves nothing either, and is told as such.
+//! 3. A fault that was never reached proves nothing either, and is reported as such.
 //!
 //! Takes a build with the feature `mutations`.
 
@@ -23,7 +23,7 @@ pub const FOUND: &str = "found: ";
 /// Before how often the fault was reached.
 pub const REACHED: &str = "reached: ";
 
-/// Which part of the share notices a fault: it is the first that is tried, and stands in docs/testing.md.
+/// Which part of the share notices a fault: that part is tried first, and it is named in docs/testing.md.
 pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::SkipDataSync, "power losses at random"),
     (Mutation::SkipLogSync, "power losses at random"),
@@ -122,7 +122,7 @@ pub fn table() -> String {
     text
 }
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug, Clone)]
 pub struct Order {
     /// This program.
@@ -140,11 +140,11 @@ pub struct Order {
 /// What became of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// By this part of the share, which says this.
+    /// By this part of the share, with this finding.
     Caught(String, String),
-    /// All parts of the share were passed, this many times through the fault.
+    /// All parts of the share passed, and reached the fault this many times.
     Survived(u64),
-    /// No part of the share came by.
+    /// No part of the share reached it.
     NotReached,
     /// The share itself could not be done.
     Broken(String),
@@ -161,7 +161,8 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Puts the faults against the share; `tell` gets a line for each. Each fault's verdict, in their order.
+/// Runs the share against the faults; `tell` gets a line for each. Returns each fault's verdict, in their
+/// order.
 pub fn prove(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verdict)> {
     let wanted = |m: &Mutation| {
         order
@@ -200,7 +201,7 @@ pub fn prove(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verd
     verdicts
 }
 
-/// The share without any fault: how long it took, or what it said.
+/// The share without any fault: how long it took, or its finding.
 pub fn control(order: &Order) -> Result<f64, String> {
     let began = Moment::now();
     match put_against(order, None) {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// What is told of a finding to somebody who reads many.
+/// The longest text of a finding in a list of many.
 const LONGEST_LINE: usize = 160;
 
 /// Does pieces 0 to `pieces`, so many at a time, until one fails.
@@ -220,7 +220,7 @@ fn build_and_go_on() -> ExitCode {
     }
 }
 
-/// The share, told to `mutations` line by line. Any panic of any thread ends it.
+/// The share, reported to `mutations` line by line. Any panic of any thread ends it.
 pub(crate) fn share(seed: u64, first: Option<&str>) -> ExitCode {
     std::panic::set_hook(Box::new(|panic| {
         let text = panic.to_string().replace('\n', " ");

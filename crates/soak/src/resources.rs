@@ -1,14 +1,14 @@
-//! Nothing leaks: many transactions on real files, thousands of sessions, and a reader that stays for all of
-//! it.
+//! Nothing leaks: many transactions on real files, thousands of sessions, and a reader that stays during all
+//! of it.
 //!
 //! # A run
-//! 1. Some work first, so that what is kept for good is there: caches, threads, the catalog's pages.
+//! 1. Some work first, which fills what is allocated for good: caches, threads, the catalog's pages.
 //! 2. A count of everything: free extents, locks, frames, tasks, open files, memory.
-//! 3. Threads work in turns, each with a table of its own that it makes and drops: rows come, change and go,
-//!    transactions commit, roll back, go back to savepoints. The log may not grow: it is used again and
-//!    again, though a reader has a transaction and a scan open all the time.
+//! 3. Threads work in turns, each with a table of its own that it creates and drops: rows come, change and
+//!    go, transactions commit, roll back, go back to savepoints. The log may not grow: it is reused again and
+//!    again, although a reader has a transaction and a scan open all the time.
 //! 4. Sessions come and go, most of them in the middle of a transaction.
-//! 5. The count again, once those who clean up have come to rest: nothing may be missing.
+//! 5. The count again, once the background threads are idle: nothing may be missing.
 
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
@@ -25,7 +25,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What is to be done.
+/// The work to do.
 #[derive(Debug, Clone)]
 pub struct Order {
     /// An empty directory.
@@ -36,24 +36,24 @@ pub struct Order {
     pub sessions: u64,
     /// Threads.
     pub threads: u64,
-    /// Of what is drawn.
+    /// The seed of all random choices.
     pub seed: u64,
 }
 
 /// A count of everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Count {
-    /// Extents that nobody has.
+    /// Extents that are free.
     pub free_extents: u64,
     /// Pages in all files.
     pub pages: u64,
-    /// Locks, and what is locked.
+    /// Locks, and the resources that are locked.
     pub locks: (u64, u64),
-    /// Frames of the pool that are in use though all clean pages were thrown out.
+    /// Frames of the pool that are in use although all clean pages were removed.
     pub used_frames: u64,
     /// Tasks.
     pub tasks: u64,
-    /// Bytes of the log that somebody was promised.
+    /// Bytes of the log that are reserved for transactions.
     pub promised: u64,
     /// Growths of the log.
     pub log_growths: u64,
@@ -96,11 +96,12 @@ pub struct Figures {
 const MEMORY_SLACK: u64 = 32 << 20;
 /// Extents by which the catalog's own tables may have grown.
 const CATALOG_SLACK: u64 = 4;
-/// Rings of the kernel by which writes are handed in: made when more write at a time than ever before.
+/// Rings of the kernel through which writes are submitted: created when more threads write at a time than
+/// ever before.
 const RINGS: usize = 8;
-/// Who cleans up has done so by then.
+/// The background threads have cleaned up by then.
 const TO_REST: Duration = Duration::from_secs(60);
-/// Transactions on a table before it is dropped and made again.
+/// Transactions on a table before it is dropped and created again.
 const ON_A_TABLE: u64 = 1_000;
 /// Sessions that are open together.
 const TOGETHER: u64 = 500;
@@ -131,7 +132,7 @@ fn house(order: &Order) -> Result<House, EngineError> {
     Ok(House { instance, db })
 }
 
-/// What is open, without the directory that says so.
+/// The open files, without the directory that lists them.
 fn open_files() -> Vec<String> {
     let mut open = process::open_files().unwrap_or_default();
     open.retain(|path| !path.starts_with("/proc/"));
@@ -169,7 +170,7 @@ impl House {
         })
     }
 
-    /// The count once nothing is in anybody's hands any more, or what still is after a long time.
+    /// The count once nothing is in use any more, or the count that is still there after a long time.
     fn at_rest(&self, as_before: Option<&Count>) -> Result<Count, EngineError> {
         let since = Moment::now();
         loop {
@@ -251,7 +252,7 @@ fn row(id: i64, value: i32, pad: usize) -> [Value; 3] {
     ]
 }
 
-/// So many transactions on a table that is made before and dropped after them.
+/// So many transactions on a table that is created before and dropped after them.
 fn on_a_table(
     db: &Arc<Database>,
     number: u64,
@@ -297,7 +298,7 @@ fn change(
     Ok(())
 }
 
-/// Works, and counts before and after; what is missing.
+/// Works, and counts before and after; returns what is missing.
 pub fn run(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Result<Figures, String> {
     let outside = named(&open_files());
     let told = |error: EngineError| error.to_string();

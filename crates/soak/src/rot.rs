@@ -1,10 +1,10 @@
 //! Bits that rot at rest, one at a time.
 //!
-//! A database is filled and closed, or the power goes; then, on a copy for each, one bit of one page of a
-//! data file, or of the log, flips behind its back. Whoever opens and reads the copy must be told with a
-//! message of the engine, or get every row as it was committed: the flip lies where nothing is. A row that
-//! reads otherwise, or a panic, is a finding. Of the log all is tried but the last of what was written: if
-//! that cannot be read, the power may have gone before it was acknowledged.
+//! A database is filled and closed, or the power goes. Then, on a copy for each, one bit of one page of a
+//! data file, or of the log, flips. Opening and reading the copy must either fail with a message of the
+//! engine, or return every row as it was committed: then the flip lies in an unused place. A row that reads
+//! otherwise, or a panic, is a finding. Of the log everything is tried but the last blocks: if those cannot
+//! be read, the power may have gone before they were acknowledged.
 
 mod log;
 
@@ -29,7 +29,7 @@ const LOOKS: u32 = 30;
 /// What became of the flips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
-    /// Somebody was told.
+    /// The engine reported them.
     pub told: u64,
     /// They did no harm.
     pub harmless: u64,
@@ -40,7 +40,7 @@ pub struct Figures {
 enum End {
     /// In order: nothing is torn, and there is nothing to recover.
     Close,
-    /// By a power loss: pages are torn, images of them stand beside, and redo goes over all.
+    /// By a power loss: pages are torn, the double-write file has images of them, and redo goes over all.
     PowerLoss,
 }
 

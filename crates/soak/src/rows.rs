@@ -1,6 +1,6 @@
-//! Rows made from their version: whoever reads one knows what every byte of it must be.
+//! Rows derived from their version, so that a reader can check every byte of a row.
 
-/// Slots for tables; those below [`LASTING_TABLES`] are made at the start and stay.
+/// Slots for tables; those below [`LASTING_TABLES`] are created at the start and stay.
 pub const TABLES: u16 = 8;
 
 /// Slots behind those, for tables that are loaded in bulk: one for each of so many sessions.
@@ -92,7 +92,7 @@ fn text(key: i64, version: u64, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// A permutation of the 64-bit words in which nothing of the order is left.
+/// A permutation of the 64-bit numbers that leaves nothing of their order.
 fn mix(word: u64) -> u64 {
     let mut z = word.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

@@ -1,7 +1,7 @@
 //! A share of everything, in the order in which it finds most for its time; and the faults that prove it.
 //!
-//! The share is what a fault ordered by name ([`furrow_io::mutation`]) is put against: if none of its parts
-//! says a word, a test is missing.
+//! The share runs against each fault ordered by name ([`furrow_io::mutation`]): if none of its parts finds
+//! it, a test is missing.
 
 use crate::crash::Length;
 use crate::engine::Engine;
@@ -11,7 +11,7 @@ use crate::{Finding, backups, crash, directed, faults, isolation, kill, rot, thr
 use furrow_engine::Isolation;
 use std::path::PathBuf;
 
-/// The levels that histories are made under.
+/// The isolation levels of the histories.
 pub const LEVELS: [Isolation; 4] = [
     Isolation::ReadUncommitted,
     Isolation::ReadCommitted,

@@ -1,28 +1,28 @@
-//! What is put to the test: a transactional store of rows, as the driver sees it.
+//! The subject of the tests: a transactional store of rows, as the driver sees it.
 //!
-//! The driver knows nothing of the engine. It opens a [`Store`] on a volume, lets [`Session`]s change
-//! rows, takes the power away, opens it again and asks what is there. The engine stands behind these
-//! traits, and so does a toy with bugs to order, which proves that the driver would notice them.
+//! The driver does not depend on the engine. It opens a [`Store`] on a volume, lets [`Session`]s change rows,
+//! takes the power away, opens it again and reads its contents. The engine implements these traits, and so
+//! does a toy with planted bugs, which proves that the driver would notice them.
 
 use crate::model::State;
 use furrow_io::Volume;
 use std::fmt;
 use std::sync::Arc;
 
-/// Why an operation did not do what it was asked for.
+/// Why an operation failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// Somebody else holds a lock: the statement did nothing, the transaction lives.
+    /// Another session holds a lock: the statement did nothing, the transaction lives.
     Locked,
     /// The key, or another that must be unique, is taken: the statement did nothing, the transaction lives.
     Duplicate,
     /// There is no such row or table: nothing was done, the transaction lives.
     Missing,
-    /// No room on the disk, in the files or in the log: the statement did nothing, the transaction lives.
+    /// No space on the disk, in the files or in the log: the statement did nothing, the transaction lives.
     Full(String),
     /// The whole transaction was rolled back, as the victim of a deadlock.
     Victim,
-    /// A device failed or the power went: nothing is sure until the store is opened anew.
+    /// A device failed or the power went: nothing is sure until the store is opened again.
     Gone(String),
     /// What must never be: a damaged page, a wrong answer, an error without a reason.
     Wrong(String),
@@ -51,7 +51,7 @@ pub enum FullBackups {
     Sometimes,
 }
 
-/// How a store is laid out and run: drawn anew for every run, small on purpose.
+/// How a store is laid out and run: drawn for every run, small on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
     /// Data files at the start, on two volumes in turn.
@@ -95,21 +95,21 @@ pub trait Subject: Send + Sync {
 
 /// An open store.
 pub trait Store: Send + Sync {
-    /// Who works in it.
+    /// A session that works in it.
     type Session: Session;
 
     /// A new session.
     fn session(&self) -> Result<Self::Session, Failure>;
     /// A checkpoint, now.
     fn checkpoint(&self) -> Result<(), Failure>;
-    /// Removes what deleted rows left behind, as far as nobody needs it.
+    /// Removes what deleted rows left behind, unless a transaction still needs it.
     fn clean(&self) -> Result<(), Failure>;
     /// Adds a data file, durably when it returns.
     fn add_file(&self, number: u16) -> Result<(), Failure>;
     /// Everything it holds, each row checked against what its version must look like, through each of its
     /// indexes.
     fn read_all(&self) -> Result<State, Failure>;
-    /// Proves its own structures while nobody works: trees, heaps, maps, every page.
+    /// Checks its own structures while no session works: trees, heaps, maps, every page.
     fn audit(&self) -> Result<(), Failure>;
     /// Ends it without another write.
     fn abandon(self);
@@ -117,7 +117,7 @@ pub trait Store: Send + Sync {
     fn close(self) -> Result<(), Failure>;
 }
 
-/// One after the other: transactions of one client. Rows are made from key and version by [`crate::rows`].
+/// One client's transactions, one after the other. Rows are derived from key and version by [`crate::rows`].
 pub trait Session: Send {
     /// Begins a transaction.
     fn begin(&mut self) -> Result<(), Failure>;

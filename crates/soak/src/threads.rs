@@ -1,10 +1,10 @@
 //! Work by many threads at once, as users do it: they wait for each other's locks, deadlock, and are all
 //! cut off in the middle.
 //!
-//! Keys have owners. What only one thread touches is foretold as exactly as on a single thread; on keys
-//! that all share, a thread believes what the store answers, and the locks that it holds until its commit
-//! put the commits on a key in order. The [`Book`] writes down a commit before it is asked for, and its
-//! answer after.
+//! Keys have owners. The answer for a key that only one thread uses is predicted as exactly as on a single
+//! thread. On shared keys a thread accepts the store's answers, and the locks that it holds until its commit
+//! put the commits on a key in order. The [`Book`] records a commit before it is requested, and its answer
+//! after.
 
 mod worker;
 
@@ -29,7 +29,7 @@ pub type Journal<'a> = &'a (dyn Fn(Entry<'_>) + Sync);
 /// What a journal hears.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry<'a> {
-    /// A commit is about to be asked for.
+    /// A commit is about to be requested.
     Begun(Commit, &'a [(Cell, Content)]),
     /// It was acknowledged.
     Acknowledged(Commit),
@@ -66,7 +66,7 @@ impl<'a> Book<'a> {
         }
     }
 
-    /// Asks all threads to end after what they are at.
+    /// Requests all threads to end after their present step.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -294,7 +294,7 @@ fn cut_off<S: Store>(
     threads: usize,
 ) -> Result<(), String> {
     // Syncs are what checkpoints do: the power goes in the middle of one, or at its very end, when its header
-    // is written and nobody has logged anything since.
+    // is written and no record has been logged since.
     let (ops, most) = match rng.random_range(0..4) {
         0 => (Ops::Syncs, 24),
         1 => (Ops::Changes, 30),
@@ -325,7 +325,7 @@ fn cut_off<S: Store>(
         let serving = spawn_scoped(all, "service", serve);
         work(store, book, threads, seed);
         let gone_early = volume.is_powered() && !book.is_stopped();
-        // The power goes at the latest when nobody works any more.
+        // The power goes at the latest when no thread works any more.
         volume.power_off();
         book.stop();
         watching.and(serving).map_err(|e| e.to_string())?;

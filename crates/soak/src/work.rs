@@ -1,8 +1,8 @@
-//! Work on one thread: several sessions, interleaved by a seed, each answer foretold.
+//! Work on one thread: several sessions, interleaved by a seed, each answer predicted.
 //!
-//! Sessions don't wait for locks here, so that one thread can play them all: a statement that meets a lock
-//! says so and has done nothing. What is expected of a statement follows from what the session itself has
-//! done, what is settled, and what others have under way:
+//! Sessions do not wait for locks here, so that one thread can run them all: a statement that meets a lock
+//! returns that and has done nothing. The expected answer of a statement follows from what the session itself
+//! has done, what is settled, and which transactions others have in progress:
 //! - on a cell that an unfinished transaction of another has changed, nothing but [`Failure::Locked`];
 //! - elsewhere exactly success, duplicate or missing as it must be, or `Locked` while others are at work,
 //!   because locks may be wider than rows.
@@ -68,7 +68,7 @@ impl Tally {
 pub enum Ended {
     /// All steps were done; transactions may be under way.
     Done,
-    /// The store is gone, as it says.
+    /// The store is gone, for this reason.
     Gone(String),
     /// An answer was wrong.
     Wrong(String),
@@ -81,7 +81,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Remembers a line.
+    /// Records a line.
     pub fn push(&mut self, line: String) {
         if self.lines.len() == REMEMBERED {
             self.lines.pop_front();
@@ -117,11 +117,11 @@ impl<S: Store> std::fmt::Debug for Work<'_, S> {
 /// What outlives a stretch of work.
 #[derive(Debug)]
 pub struct Ledger {
-    /// What is certain and what is under way.
+    /// The certain state, and the commits in progress.
     pub model: Model,
     /// The source of every choice.
     pub rng: SeededRng,
-    /// What is done how often.
+    /// How often each kind of step is taken.
     pub mix: Mix,
     /// The last version that was given out.
     pub version: u64,
@@ -376,7 +376,7 @@ impl<'a, S: Store> Work<'a, S> {
         }
     }
 
-    /// What a session sees in a cell if nobody else has touched it.
+    /// What a session sees in a cell if no other session has changed it.
     fn view(&self, who: usize, cell: Cell) -> Content {
         let own = self.actors[who].txn.as_ref().and_then(|txn| txn.seen(cell));
         own.unwrap_or_else(|| self.model.settled().get(&cell).copied())

@@ -1,4 +1,4 @@
-//! The consistency check's score, a share of it: nothing said of sound databases, damage found and named.
+//! A share of the consistency check's score: no error in sound databases, damage found and named.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

@@ -37,7 +37,7 @@ fn a_seed_decides_a_run_of_the_engine() {
 
 #[test]
 fn a_unit_whose_making_was_interrupted_is_freed_at_the_next_open() {
-    // The run that found pages of a unit that nobody knew of.
+    // The run that found pages of a unit that no row named.
     let length = Length {
         loads: false,
         ..Length::default()

@@ -1,4 +1,5 @@
-//! Nothing leaks. A program of its own: open files and memory are counted for the whole process.
+//! Nothing leaks. This is a test program of its own, because open files and memory are counted for the whole
+//! process.
 
 use furrow_io::random::test_seed;
 use furrow_soak::resources::{Order, run};

@@ -76,18 +76,19 @@ impl Default for SpaceOptions {
     }
 }
 
-/// Told of sizes that changed, so that the catalog follows.
+/// The catalog's part in growth: it learns new sizes, and it stores the options of files.
 pub trait FileCatalog: Send + Sync + Debug {
-    /// The file is `size_pages` large now; called after that is in the log, with no latch held: it may
-    /// change rows, and these may need space.
+    /// Records that the file now has `size_pages` pages. Called after the new size is in the log, with no
+    /// latch held: it may change rows, and these may need space.
     fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError>;
 
-    /// How the next bytes of a file come to be, if that is not for the options to say.
+    /// How bytes that a file gains are filled; `None` leaves it to [`SpaceOptions`].
     fn fill(&self) -> Option<Fill> {
         None
     }
 
-    /// A file has grown by itself, which took so long. The growth latch may be held: nothing may be changed.
+    /// Called when a file has grown automatically, which took `took_ms`. The growth latch may be held: the
+    /// callee must not change anything.
     fn grew(&self, file: FileId, took_ms: u64) {
         let _ = (file, took_ms);
     }
@@ -115,7 +116,7 @@ pub struct SpaceConfig {
     pub files: Vec<DataFile>,
     /// How space is handed out.
     pub options: SpaceOptions,
-    /// Told of growth.
+    /// Called when sizes change.
     pub catalog: Option<Arc<dyn FileCatalog>>,
     /// Gets trace lines.
     pub trace: Option<Arc<dyn FillTrace>>,

@@ -18,9 +18,9 @@ use furrow_pool::LatchRank;
 const BATCH_EXTENTS: usize = 64;
 
 impl Space {
-    /// Gives everything back that the unit owns; afterwards it must not be used. Returns the number of
-    /// extents freed. A unit that was dropped before is no error. Nobody else may use the unit, and no latch
-    /// may be held.
+    /// Gives back everything that the unit owns; afterwards the unit must not be used. Returns the number of
+    /// extents freed. It is no error if the unit was dropped before. No other thread may use the unit, and
+    /// the caller must hold no latch.
     pub fn drop_unit(&self, unit: &Unit) -> Result<u64, SpaceError> {
         self.drop_unit_while(unit, || true)
     }
@@ -78,8 +78,8 @@ impl Space {
         Ok(freed)
     }
 
-    /// The first IAM page of a unit that nobody remembers: a crash came between its making and the
-    /// writing down of where it begins. Reads all PFS pages, and the IAM pages that they tell of.
+    /// The first IAM page of a unit that no row names, because a crash came after the page was allocated and
+    /// before its number was stored. Reads all PFS pages, and each page that they mark as an IAM page.
     pub fn find_unit(&self, id: AllocUnitId) -> Result<Option<PageId>, SpaceError> {
         for usage in self.usage()? {
             let starts = (0..usage.size_pages).step_by(PFS_INTERVAL as usize);
@@ -95,7 +95,7 @@ impl Space {
         Ok(None)
     }
 
-    /// The IAM pages that one PFS page tells of.
+    /// The pages that one PFS page marks as IAM pages.
     fn iam_pages_under(
         &self,
         file: FileId,

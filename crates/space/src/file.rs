@@ -21,7 +21,7 @@ pub(crate) struct Limits {
 pub(crate) struct Interval {
     /// Its first page.
     pub(crate) start: PageNo,
-    /// Extents free in GAM and claimed by nobody.
+    /// Extents that are free in GAM and not claimed.
     free: AtomicU64,
     /// Where a search for a free extent begins.
     hint: AtomicU32,
@@ -35,8 +35,8 @@ pub(crate) struct Interval {
 /// A data file of an open database.
 ///
 /// Free extents are counted exactly: `free_extents` is what GAM has inside the file's size, less what threads
-/// have claimed and not yet marked. So who has claimed an extent finds one. Extents above a ceiling do not
-/// count.
+/// have claimed and not yet marked. So a thread that has claimed an extent finds one. Extents above a ceiling
+/// do not count.
 #[derive(Debug)]
 pub(crate) struct FileSpace {
     pub(crate) id: FileId,
@@ -105,7 +105,7 @@ impl FileSpace {
         self.size_pages.load(Ordering::Acquire)
     }
 
-    /// Free extents that nobody has claimed.
+    /// Free extents that no thread has claimed.
     pub(crate) fn free_extents(&self) -> u64 {
         self.free.load(Ordering::Acquire)
     }

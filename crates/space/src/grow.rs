@@ -1,16 +1,16 @@
 //! Files that grow.
 //!
-//! One thread at a time makes a file of a filegroup larger; the others wait for FGCB_ADD_REMOVE and then find
-//! what it has made. The order of things, so that a crash at any moment does no harm:
+//! One thread at a time grows a file of a filegroup. The others wait for FGCB_ADD_REMOVE and then use the
+//! extents that it added. The order of the steps makes a crash at any moment harmless:
 //!
-//! 1. The file is made longer, durably. What lies beyond the size in its header is nobody's.
-//! 2. The maps of the new part are formatted, in batches; nobody looks at them yet.
+//! 1. The file is made longer, durably. The bytes beyond the size in its header belong to no page yet.
+//! 2. The maps of the new part are formatted, in batches; no thread reads them yet.
 //! 3. With the last batch, in one mini-transaction, the header gets the new size, and pages at fixed places
 //!    whose PFS page was there before are marked in it.
-//! 4. Memory knows of the new extents; the catalog is told.
+//! 4. The counts in memory are raised, and `FileCatalog::resized` is called.
 //!
-//! Step 1 is one operation of the system, which nobody can cancel: a session that is told to stop does so
-//! after it, and message 5144 (a growth was cancelled) has no cause here.
+//! Step 1 is one operation of the system, which cannot be cancelled: a session that gets a cancel request
+//! during it stops after it. So message 5144 (a growth was cancelled) is never raised here.
 
 use crate::file::{FileSpace, IntervalCount};
 use crate::filegroup::{Filegroup, GrowthTurn};
@@ -45,7 +45,7 @@ impl Space {
     pub(crate) fn make_room(&self, group: &Filegroup, unit: AllocUnitId) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let mut turn = group.growth.exclusive();
-        // Whoever held the latch before may have made room.
+        // The thread that held the latch before may have added space.
         if group.fill.files().iter().any(|file| file.has_free()) {
             return Ok(());
         }

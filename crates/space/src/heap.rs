@@ -1,8 +1,8 @@
-//! Room for rows in heaps: fullness classes in PFS, and what memory knows of them.
+//! Space for rows in heaps: fullness classes in PFS, and a cache of them in memory.
 //!
-//! PFS is the truth, but searching it for every row would read a map page per 8,088 pages again and again. So
-//! a unit remembers pages that got room or were found to have some, and how far PFS has been searched for
-//! each class. When it has to forget a page, the search for that page's class begins anew.
+//! PFS is authoritative, but searching it for every row would read one map page per 8,088 pages each time. So
+//! a unit caches pages that gained space or were found to have some, and how far PFS has been searched for
+//! each class. When the cache drops a page, the search for that page's class starts from the beginning again.
 
 use crate::error::damaged;
 use crate::reserve::{latch_maps, pfs_of};

@@ -1,21 +1,23 @@
 //! Files, filegroups, proportional fill, allocation maps, growth.
 //!
 //! A database's rows live in pages, pages in extents of eight, extents in files, files in filegroups. This
-//! crate decides which page a row's owner gets next, and writes down whose it is. Owners are *allocation
-//! units* ([`Unit`]): one rowset's extents of one kind. The maps are SQL Server's own (PFS, GAM, SGAM, IAM).
+//! crate decides which page a row's owner gets next, and records the owner in the maps. Owners are
+//! *allocation units* ([`Unit`]): one rowset's extents of one kind. The maps are SQL Server's own (PFS, GAM,
+//! SGAM, IAM).
 //!
 //! # Invariants
 //! 1. Every extent is free, mixed, or in exactly one IAM, at every LSN: a change from one to another is one
-//!    mini-transaction. The first extent of a GAM interval, which holds the maps, is nobody's.
+//!    mini-transaction. The first extent of a GAM interval holds the maps and belongs to no unit.
 //! 2. SGAM names exactly the mixed extents with a page to spare. IAM pages and the engine's own pages live in
 //!    mixed extents, and, where that is asked for, the first eight pages of units, which the first IAM page
 //!    of each names; PFS has such a page as set aside (0x20) while it is not in use. An extent that holds a
 //!    later PFS page is mixed from the start.
 //! 3. The PFS bytes of a free extent are zero, fixed pages aside.
 //! 4. Free extents counted in memory are those of GAM inside the file's size and below its ceiling, less what
-//!    threads have claimed: who has claimed one finds one.
-//! 5. A page is handed out once. Who allocates a page proves by PFS, under its latch, that nobody has it.
-//! 6. Allocations stay, whatever becomes of the transaction that wanted them: they are nested top actions.
+//!    threads have claimed: a thread that has claimed an extent finds one.
+//! 5. A page is allocated once. The thread that allocates a page checks in PFS, under the latch of the PFS
+//!    page, that it is not in use.
+//! 6. An allocation is a nested top action: it stays even if the transaction that needed it rolls back.
 //! 7. Nothing here waits for log space, for a disk or for another thread's growth while holding a page latch.
 //!
 //! Proofs, by the invariant's number: 1, 2, 3: the consistency check (`check::matching::extents`), and
@@ -26,14 +28,14 @@
 //!
 //! # How a page is allocated
 //! 1. [`Space::reserve`], with no latch held, sets pages aside in the unit's memory. Seven times of eight
-//!    that is all: no map is looked at.
+//!    that is all: no map is read.
 //! 2. If the unit has no page left, the next part of its maps is read (after a restart), or an extent is
 //!    allocated, or a page of a mixed one where units begin so: [`fill`] says from which file. With IAM (made
 //!    if need be) EX and GAM UP, then EX, two bits change.
 //! 3. If no file has a free extent, one grows, or all do ([`FilegroupSpec::autogrow_all`]); others wait.
 //! 4. The caller, in its own mini-transaction and after its latches on data pages, marks the page in PFS
-//!    ([`Reservation::allocate_taken`]), commits, and says so ([`Reservation::done`]). What it did not use
-//!    goes back when the reservation is dropped.
+//!    ([`Reservation::allocate_taken`]), commits, and calls [`Reservation::done`]. What it did not use goes
+//!    back when the reservation is dropped.
 //!
 //! # How it is given back
 //! [`Space::free_pages`] marks pages free within the caller's mini-transaction; once that is in the log,
@@ -46,15 +48,15 @@
 //! only two of that rank.
 //!
 //! # How a file becomes smaller
-//! Nothing is handed out behind a ceiling ([`Space::set_ceiling`]) while the engine moves what lies there;
+//! Nothing is allocated behind a ceiling ([`Space::set_ceiling`]) while the engine moves what lies there;
 //! then the file is cut at its last extent in use ([`Space::cut`]). `shrink` has the steps, crash by crash.
 //!
 //! # What is not here yet
 //! Full backups, which clear the changed-extent maps (DCM); see `furrow_txn::ChangedExtents` for how these
-//! are kept. The BCM is formatted but not kept.
+//! are maintained. The BCM is formatted but not maintained.
 //!
 //! # What can fail
-//! [`SpaceError`]: a full filegroup (1105, with the disk's own error where there was one), a map that
+//! [`SpaceError`]: a full filegroup (1105, with the disk's own error if there was one), a map that
 //! contradicts itself (the step is not taken), and what the pool and the log refuse. An error leaves the maps
 //! as they were, and what was claimed or reserved for the step goes back.
 

@@ -19,8 +19,9 @@ use std::sync::Arc;
 const HEADER_LOG_BYTES: usize = 4096;
 
 impl Space {
-    /// Takes a file in, whose first pages [`crate::new_file_pages`] has written and which the pool knows: it
-    /// is filled from now on. Skip targets are reckoned anew. No latch may be held.
+    /// Adds a file whose first pages [`crate::new_file_pages`] has written and which is registered with the
+    /// pool. Extents are allocated from it from now on, and skip targets are recalculated. No latch may be
+    /// held.
     pub fn add_file(&self, file: &DataFile) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let group = self.filegroup(file.filegroup)?;
@@ -56,7 +57,8 @@ impl Space {
             group.fill.files().iter().all(|other| other.id != id),
             "nothing is handed out of a file that goes"
         );
-        // Whoever picked the file before has claimed an extent, and thereby shows.
+        // A thread that picked the file before has claimed an extent, so that the file does not count as
+        // empty.
         let empty = self.is_empty(&file);
         if !matches!(empty, Ok(true)) {
             if let Some(place) = place {

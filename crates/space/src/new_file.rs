@@ -10,12 +10,12 @@ use furrow_io::{File, Fill};
 use std::collections::BTreeMap;
 
 /// Writes what a new data file begins with: header, maps at their fixed places, all with checksums; then
-/// makes it durable. The file is empty, and the pool does not know it yet.
+/// makes it durable. The file is empty, and is not yet registered with the pool.
 ///
 /// `system_pages` are pages that the engine will format itself and that lie in mixed extents, the boot page
 /// (1:9) for one: they are marked as in use.
 ///
-/// Every extent is free but those with fixed pages. The first extent of a GAM interval belongs to nobody.
+/// Every extent is free except those with fixed pages. The first extent of a GAM interval belongs to no unit.
 /// The extent of a later PFS page is a mixed one from the start, so that its seven other pages serve as IAM
 /// pages. So a 5 MB file has 79 free extents of 80, and a 250 MB file 3,996 of 4,000.
 pub fn new_file_pages(

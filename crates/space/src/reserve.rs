@@ -16,7 +16,7 @@ const SCAN_STEPS: usize = 4;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nobody has asked for it.
+    /// The caller has not taken it.
     Held,
     /// The caller works on it.
     Taken,
@@ -24,7 +24,8 @@ enum State {
     Planned,
 }
 
-/// Pages of a unit that nobody else will get. What is not allocated by the time it is dropped goes back.
+/// Pages of a unit that no other caller gets. A page that is not allocated when the reservation is dropped
+/// goes back.
 ///
 /// 1. [`Reservation::take`] a page, and format it in a mini-transaction.
 /// 2. In the same mini-transaction, after the last latch on a page of data, [`Reservation::allocate_taken`]

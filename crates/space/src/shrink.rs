@@ -1,15 +1,15 @@
 //! Files that become smaller.
 //!
 //! # Steps
-//! 1. [`Space::set_ceiling`]: no extent of the file is handed out from a page on. Whoever finds the filegroup
-//!    full takes the ceiling away before a file grows.
+//! 1. [`Space::set_ceiling`]: no extent of the file is allocated from a page on. A thread that finds the
+//!    filegroup full removes the ceiling before a file grows.
 //! 2. The engine moves what lies above.
 //! 3. [`Space::cut`]: from the end of the file back to the last extent in use, one GAM interval at a time.
 //!    One mini-transaction gives the header its new size and takes back what the maps that stay say of the
 //!    part that goes: they are as in a file that never was larger.
 //! 4. The engine takes a checkpoint: no record of a page behind the end is redone any more.
-//! 5. [`Space::release_tail`]: the file itself becomes shorter. What lies beyond the size in its header is
-//!    nobody's, so that a crash between 3 and 5 leaves a file that is only longer than it need be.
+//! 5. [`Space::release_tail`]: the file itself becomes shorter. The bytes beyond the size in its header
+//!    belong to no page, so a crash between 3 and 5 leaves a file that is only longer than necessary.
 //!
 //! # Why the counts stay exact
 //! The limit of an interval is read and changed under its GAM page's latch. An extent above it counts as free
@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
 /// Log space of a step, the file header included.
 const STEP_LOG_BYTES: usize = 16 * 1024;
 
-/// How often the end of the file is looked for anew because somebody has taken an extent there.
+/// How often the end of the file is searched again because a thread has allocated an extent there.
 const ATTEMPTS: usize = 8;
 
 impl Space {
@@ -123,7 +123,7 @@ impl Space {
                 return Ok(());
             }
             self.lower_ceiling(file, end)?;
-            // Nobody takes an extent behind it any more; somebody may have just before.
+            // No thread allocates an extent behind it any more, but one may have done so just before.
             let now = self.end_of_use(file)?.max(least);
             if now > end {
                 end = now;

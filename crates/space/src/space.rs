@@ -125,8 +125,8 @@ impl Space {
             .collect()
     }
 
-    /// Reckons the skip targets of all filegroups anew, and traces it where that is asked for: once somebody
-    /// listens, for what was reckoned before.
+    /// Recalculates the skip targets of all filegroups, and traces them if the trace flag is on. Called when
+    /// tracing starts, to print targets that were calculated before.
     pub fn recalculate(&self) {
         let groups: Vec<Arc<Filegroup>> = self.filegroups.read().values().cloned().collect();
         for group in groups {

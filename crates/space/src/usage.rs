@@ -29,7 +29,7 @@ pub struct FileUsage {
 }
 
 impl Space {
-    /// Free extents of each file, as counted in memory: what skip targets are reckoned from.
+    /// Free extents of each file, as counted in memory. Skip targets are calculated from these counts.
     pub fn free_extents(&self) -> Vec<(FileId, u64)> {
         self.files
             .read()

@@ -126,7 +126,7 @@ fn a_database_opened_again_has_the_sizes_and_counts_it_was_closed_with() {
     );
 }
 
-/// Keeps what it is told, and needs space itself to do so, as rows of a catalog may.
+/// Records the sizes that it is called with, and needs space itself to do so, as rows of a catalog may.
 #[derive(Debug, Default)]
 struct Told {
     sizes: Mutex<Vec<(u16, u32)>>,

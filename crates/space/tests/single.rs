@@ -94,7 +94,7 @@ fn a_freed_page_goes_back_and_its_extent_with_the_last_one() {
     let pages: Vec<PageId> = (0..6).map(|_| db.allocate_one(&units[0], None)).collect();
     free(&db, &units[0], &pages[1..4]);
     assert_eq!(shape(&db, &units, 0), (3, 0));
-    // Somebody else may have them.
+    // Another unit may have them.
     let others: BTreeSet<PageId> = (0..4).map(|_| db.allocate_one(&units[1], None)).collect();
     assert!(pages[1..4].iter().any(|page| others.contains(page)));
     assert_eq!(shape(&db, &units, 1), (4, 0));

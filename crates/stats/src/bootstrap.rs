@@ -1,8 +1,8 @@
-//! The bootstrap, and the rule by the number of runs that keeps it where it works.
+//! The bootstrap, and a rule by the number of runs that uses it only where it works.
 //!
-//! At five values the percentile interval of a mean covers 84% instead of 95%. Hence: below six values
-//! nothing but `[min, max]` with its true coverage; from six to nine an order-statistic interval of the
-//! median; from ten on BCa.
+//! At five values the percentile interval of a mean covers 84% instead of 95%. Hence: below six values only
+//! `[min, max]` with its true coverage; from six to nine an order-statistic interval of the median; from ten
+//! on BCa.
 
 use super::robust::MEDIAN_COVERAGE;
 use super::sample::{quantile_sorted, sorted};
@@ -124,7 +124,7 @@ impl<'a> Bootstrap<'a> {
     }
 }
 
-/// How an interval was made.
+/// The method of an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleMethod {
     /// Smallest and largest value.
@@ -138,7 +138,7 @@ pub enum RuleMethod {
 /// The non-parametric interval that this many values allow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RuleInterval {
-    /// How it was made.
+    /// Its method.
     pub method: RuleMethod,
     /// Lower end.
     pub low: f64,

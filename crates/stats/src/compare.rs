@@ -9,7 +9,7 @@ pub struct Comparison {
     pub arm: usize,
     /// Log of the ratio to the baseline, with its standard error.
     pub estimate: Estimate,
-    /// The critical value that made the interval.
+    /// The critical value of the interval.
     pub critical: f64,
     /// The simultaneous interval.
     pub interval: (f64, f64),
@@ -28,8 +28,8 @@ struct Contrast {
 
 /// Compares every arm of `levels` with the mean of the `baseline` arms.
 ///
-/// For a table without gaps the critical value is exact. With gaps the comparisons are correlated
-/// unevenly; then the mean of their correlations stands in for the common one.
+/// For a table without gaps the critical value is exact. With gaps the comparisons are correlated unevenly;
+/// then the mean of their correlations is used as the common one.
 pub fn versus_baseline(
     model: &TwoWay,
     baseline: &[usize],
@@ -79,7 +79,7 @@ fn against(model: &TwoWay, baseline: &[usize], arm: usize) -> Vec<(usize, f64)> 
         .copied()
         .filter(|&b| model.arm_effect(b).is_some())
         .collect();
-    // Without any baseline run the contrast stays impossible, and says so by being `None`.
+    // Without any baseline run the contrast stays impossible, and is `None`.
     let used = if present.is_empty() {
         baseline
     } else {

@@ -26,8 +26,8 @@ pub struct Dunnett {
 }
 
 impl Dunnett {
-    /// The family of a table without gaps: `levels` counts the baseline, `baseline_runs` is how often
-    /// the baseline stands in each block (1 or 2).
+    /// The family of a table without gaps: `levels` counts the baseline, `baseline_runs` is how often the
+    /// baseline runs in each block (1 or 2).
     pub fn of_design(levels: usize, blocks: usize, baseline_runs: usize) -> Dunnett {
         let arms = levels + baseline_runs.saturating_sub(1);
         Dunnett {
@@ -43,8 +43,8 @@ impl Dunnett {
     }
 }
 
-/// The critical value `c`: with chance 1 - `alpha` no |t| of the family passes it. Families recur, in one
-/// report and in a thousand simulated ones: values are kept.
+/// The critical value `c`: with chance 1 - `alpha` no |t| of the family exceeds it. Families recur, in one
+/// report and in a thousand simulated ones, so values are cached.
 pub fn dunnett_critical(family: Dunnett, alpha: f64) -> f64 {
     /// More families than any report has; the memory of a process that never ends stays bounded.
     const MOST: usize = 4096;
@@ -76,7 +76,7 @@ fn search_critical(family: Dunnett, alpha: f64) -> f64 {
         high *= 2.0;
         at_high = over(high);
     }
-    // A bracketed secant: a side that is kept twice counts half, so that both sides close in.
+    // A bracketed secant: a side that is retained twice counts half, so that both sides close in.
     let mut kept = 0;
     for _ in 0..60 {
         let middle = (low * at_high - high * at_low) / (at_high - at_low);

@@ -31,7 +31,7 @@ pub enum StatsError {
         /// The first arm that hangs loose.
         arm: usize,
     },
-    /// Every degree of freedom is spent on the means: no run is left to tell the noise.
+    /// Every degree of freedom is spent on the means: none is left to estimate the noise.
     #[error("no degree of freedom is left for the noise: run more blocks")]
     NoFreedom,
 }

@@ -1,18 +1,18 @@
-//! The knee: where more stops to help.
+//! The knee: the level from which more does not help.
 //!
 //! The level with the least mean is a bad answer. Among levels that are equal in truth it is drawn by
 //! lot, and it over-buys: with true times 100, 97, 94.5, 94, 95 the least mean picks the fourth level
 //! where the third is as good. So the question is for the smallest level that is as good as the best:
 //!
-//! - **K1** (the rule): the smallest level whose upper 95% bound of (level - best) lies below the
-//!   margin, with the best chosen anew in each bootstrap draw, so that the winner's luck is paid for.
-//!   The probability of each level is the share of draws in which it is the smallest one within the
-//!   margin of that draw's best.
+//! - **K1** (the rule): the smallest level whose upper 95% bound of (level - best) lies below the margin,
+//!   with the best chosen again in each bootstrap draw, so that the winner's luck is paid for. The
+//!   probability of each level is the share of draws in which it is the smallest one within the margin of
+//!   that draw's best.
 //! - **K2**: the smallest level within one standard error of the best mean.
 //! - **K3**: the closest curve that falls and then rises, and a permutation test of any rise after the
 //!   knee. Published curves do rise again, so a curve that only falls is not assumed.
-//! - **K4**: two straight lines on log2 of the level, believed only where the corrected information
-//!   criterion is better by more than 4 than a constant, a line and the curve of K3.
+//! - **K4**: two straight lines on log2 of the level, accepted only where the corrected information criterion
+//!   is better by more than 4 than a constant, a line and the curve of K3.
 //!
 //! Everything here is a *loss* on the log scale: less is better. Callers turn throughput round first.
 
@@ -23,7 +23,7 @@ use super::{StatsError, Stream, Table, TwoWay};
 /// The ordered levels of a factor: for each level the arms that ran it (the baseline has two).
 pub type Ladder = [Vec<usize>];
 
-/// What the rules say.
+/// The results of the rules.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Knee {
     /// K1: index of the level; `None` when not even the best level's bound is below the margin.

@@ -1,13 +1,13 @@
 //! The statistics of an experiment, as pure functions.
 //!
 //! # Purpose
-//! An experiment runs every level once a block, the baseline twice, and asks which level is better, by
-//! how much, and where more of it stops to help. This crate answers with intervals that keep their
-//! promise at five or six blocks, and says "cannot tell" where the runs do not carry an answer.
+//! An experiment runs every level once a block, the baseline twice. It shall find which level is better, by
+//! how much, and from where more of it does not help. This crate returns intervals whose coverage holds at
+//! five or six blocks, and "cannot tell" where the runs do not support an answer.
 //!
 //! # Invariants
-//! 1. Ratios are differences of natural logarithms; a percentage is `100 (exp(d) - 1)` and is made
-//!    only at the very end.
+//! 1. Ratios are differences of natural logarithms; a percentage is `100 (exp(d) - 1)` and is computed only
+//!    at the very end.
 //! 2. The number of replicates is the number of runs, never of connections, statements or seconds.
 //! 3. No value is left out. A missing run is met by least squares on the additive model; an outlier is
 //!    labelled, and the robust twin shows whether it matters.
@@ -25,10 +25,10 @@
 //!    variances of their own.
 //! 2. [`versus_baseline`]: each level against the baseline with Dunnett's simultaneous interval, and
 //!    the 90% interval of the two one-sided tests of equivalence.
-//! 3. [`RobustTwin`]: the same question asked of medians of the ratios inside the blocks.
+//! 3. [`RobustTwin`]: the same comparison with medians of the ratios inside the blocks.
 //! 4. [`knee`]: the smallest level that is as good as the best one, and how sure that is.
 //! 5. [`noise`]: is the test bed fit (A against A'), did it drift, which runs stick out.
-//! 6. [`power`]: what this many blocks could have seen, and how many more would see it.
+//! 6. [`power`]: which effect this many blocks could have detected, and how many more would detect it.
 //!
 //! # What can fail
 //! [`StatsError`]: too few runs, a response that has no logarithm, a design in which two levels share

@@ -412,8 +412,8 @@ mod tests {
 
     #[test]
     fn a_missing_run_is_met_by_least_squares_and_not_by_a_mean() {
-        // Without noise the effects must come out exactly, although the hole stands in the dearest
-        // block, where a plain mean of the arm would be biased.
+        // Without noise the effects must come out exactly, although the hole lies in the slowest block, where
+        // a plain mean of the arm would be biased.
         let mut table = Table::new(3, 4);
         for arm in 0..3 {
             for block in 0..4 {

@@ -1,4 +1,4 @@
-//! Several questions asked of the same runs.
+//! Several tests of the same runs.
 
 use super::model::{Table, TwoWay};
 use super::{StatsError, Stream};

@@ -112,7 +112,7 @@ pub struct Outlier {
     pub arm: usize,
     /// Its block.
     pub block: usize,
-    /// Residual over the scaled median absolute deviation; its sign says slower or faster.
+    /// Residual over the scaled median absolute deviation; its sign distinguishes slower from faster.
     pub score: f64,
 }
 

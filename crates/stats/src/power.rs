@@ -1,4 +1,4 @@
-//! What a number of blocks can see, reckoned before the first run and again after the last.
+//! The effect that a number of blocks can detect, calculated before the first run and again after the last.
 //!
 //! The smallest effect seen with a chance of 80% is about `(c + 0.84) s sqrt(2 / b)`, with Dunnett's
 //! critical value `c` and the CV of a run `s`; 1.5 takes the place of 2 when the baseline runs twice a
@@ -7,12 +7,12 @@
 use super::special::normal_quantile;
 use super::{Dunnett, dunnett_critical};
 
-/// A design whose power is asked for.
+/// A design whose power is calculated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Design {
     /// Levels, the baseline included.
     pub levels: usize,
-    /// How often the baseline stands in each block: 1 or 2.
+    /// How often the baseline runs in each block: 1 or 2.
     pub baseline_runs: usize,
 }
 

@@ -1,16 +1,16 @@
-//! The standing of many configurations of which most have run once: the best of them, and how sure that is.
+//! The ranking of many configurations of which most have run once: the best of them, and how sure that is.
 //!
-//! A race runs every cell once and then only those that may still be the best. What is left out is chosen by
-//! what was measured, so that plain means of the survivors are too good: who was lucky in the first round
+//! A race runs every cell once and then only those that may still be the best. The measured values decide
+//! what is left out, so plain means of the survivors are too good: a cell that was lucky in the first round
 //! stays. Cells are therefore random effects, `log = block + cell + noise` with cells from one normal
-//! distribution, and every statement is a posterior one, which the choice of what to run next leaves valid.
+//! distribution. Every statement is a posterior one, which the choice of what to run next leaves valid.
 //!
 //! The ratio of the two variances runs over a grid, weighted by its restricted likelihood; the noise and the
 //! block effects are integrated out. All losses are logarithms: less is better.
 
 use super::{StatsError, Stream, Table, quantile};
 
-/// Where the cells of a race stand.
+/// The ranking of the cells of a race.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     /// Expected loss of each cell beyond the average one, drawn towards it; `None` without any run.
@@ -141,7 +141,7 @@ impl Data {
         };
         let cells: Vec<Runs> = (0..losses.arms()).filter_map(runs).collect();
         let count: usize = cells.iter().map(|cell| cell.values.len()).sum();
-        // One run a cell says nothing about the noise.
+        // One run a cell contains no information about the noise.
         if cells.len() < 2 || used.len() < 2 || count < cells.len() + used.len() {
             return Err(StatsError::TooFew {
                 what: "the standing of a race",
@@ -376,7 +376,7 @@ mod tests {
             table.set(cell, 0, [0.3, 0.1, 0.2, 0.0][cell]);
         }
         assert!(race(&table, 0, 0.02, 100, 1).is_err());
-        // The fifth cell failed; two of the others are kept.
+        // The fifth cell failed; two of the others remain.
         assert_eq!(cells_to_drop(&table, &[0, 1, 2, 3, 4], 6, None), [2, 0, 4]);
         assert_eq!(
             (

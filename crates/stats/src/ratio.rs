@@ -5,8 +5,8 @@ use super::{StatsError, mean, std_dev};
 
 /// Fieller's interval of mean(new) / mean(old) for two samples that were not run in blocks.
 ///
-/// `Ok(None)` when the old mean is too noisy to be told from zero: the interval is then unbounded, and
-/// the honest answer is that the baseline says nothing.
+/// `Ok(None)` when the old mean is too noisy to be distinguished from zero: the interval is then unbounded,
+/// and the baseline supports no statement.
 pub fn fieller(old: &[f64], new: &[f64], alpha: f64) -> Result<Option<(f64, f64)>, StatsError> {
     let fewest = old.len().min(new.len());
     if fewest < 2 {
@@ -43,8 +43,8 @@ pub struct ReplicationPlan {
     pub within: f64,
     /// Variance between executions, freed from the one within; may come out negative.
     pub between: f64,
-    /// Iterations per execution that cost least; `None` when executions differ by nothing beyond
-    /// their iterations, so that more executions buy nothing over more iterations.
+    /// Iterations per execution that cost least; `None` when executions do not differ beyond their
+    /// iterations, so that more executions gain nothing over more iterations.
     pub iterations: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! The robust twin: the same comparison asked of medians, so that one bad run can be seen to matter.
+//! The robust twin: the same comparison with medians, so that the effect of one bad run can be seen.
 //!
 //! Within a block the level and the baseline meet the same disk on the same hour; their log ratios are
 //! the data. The median of these, the Hodges-Lehmann value (median of the Walsh averages), an interval
@@ -37,8 +37,8 @@ pub fn order_statistic_coverage(n: usize, rank: usize) -> f64 {
     1.0 - 2.0 * below
 }
 
-/// The narrowest symmetric order-statistic interval whose coverage is at least `wanted`; where even
-/// `[min, max]` falls short, `[min, max]` with its true coverage.
+/// The narrowest symmetric order-statistic interval whose coverage is at least `wanted`; where even `[min,
+/// max]` falls short, `[min, max]` with its true coverage.
 ///
 pub fn median_interval(values: &[f64], wanted: f64) -> Option<MedianInterval> {
     let sorted = sorted(values);
@@ -143,13 +143,13 @@ impl RobustTwin {
         })
     }
 
-    /// Whether it contradicts a conclusion drawn from the means: outside events have then moved a run
-    /// so far that mean and median tell different stories.
+    /// Whether it contradicts a conclusion drawn from the means: outside events have then moved a run so far
+    /// that mean and median disagree.
     ///
-    /// Both widths differ by construction, so it is not the words that are compared. It contradicts
-    /// when the means show a difference beyond `margin` and the Hodges-Lehmann value is not on that
-    /// side of zero, or less than half of the margin; and when the means show none while the
-    /// Hodges-Lehmann value is beyond the margin and the interval of the median excludes zero by it.
+    /// Both widths differ by construction, so the verdicts are not compared. It contradicts when the means
+    /// show a difference beyond `margin` and the Hodges-Lehmann value is not on that side of zero, or less
+    /// than half of the margin; and when the means show none while the Hodges-Lehmann value is beyond the
+    /// margin and the interval of the median excludes zero by it.
     pub fn contradicts(&self, mean: f64, shown: bool, margin: f64) -> bool {
         if shown {
             return self.hodges_lehmann * mean.signum() < 0.5 * margin;

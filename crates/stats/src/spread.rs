@@ -110,7 +110,7 @@ mod tests {
             "{grows:?}"
         );
         assert!(grows.scales[0] < 0.8 && grows.scales[4] > 1.3, "{grows:?}");
-        // Nothing to see in two arms, or in none that scatters.
+        // There is nothing to find in two arms, or in arms without scatter.
         assert!(Spread::of(&[(1.0, 6), (1.0, 6)], 0.2).prior.is_infinite());
         assert!(Spread::of(&[(0.0, 6); 4], 0.0).prior.is_infinite());
     }

@@ -2,7 +2,7 @@
 
 use super::StatsError;
 
-/// MSER-5: how many leading values to cut so that the mean of the rest is known best.
+/// MSER-5: how many leading values to cut so that the mean of the rest has the smallest error.
 ///
 /// The series is averaged in batches of five; the cut minimises the squared standard error of what is
 /// left. `Ok(None)` when the best cut lies in the second half: the series never settled.
@@ -23,7 +23,7 @@ pub fn mser5(series: &[f64]) -> Result<Option<usize>, StatsError> {
         let squares: f64 = rest.iter().map(|y| (y - centre).powi(2)).sum();
         squares / (rest.len() as f64).powi(2)
     };
-    // The last few batches always look steady; they are not asked.
+    // The last few batches always look steady; they are not considered.
     let best = (0..n - 2)
         .min_by(|&a, &b| score(a).total_cmp(&score(b)))
         .unwrap_or(0);

@@ -1,8 +1,8 @@
 //! Random numbers from a recorded seed.
 //!
-//! The key stream is ChaCha8, a fixed specification. What is made of it (bounded integers, normal
-//! deviates, shuffles) is written here, so that an upgrade of a library cannot change the order of a
-//! plan or the digits of a report.
+//! The key stream is ChaCha8, a fixed specification. The functions on top of it (bounded integers, normal
+//! deviates, shuffles) are defined here, so that an upgrade of a library cannot change the order of a plan or
+//! the digits of a report.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn the_stream_of_a_seed_is_frozen() {
-        // These words stand in journals: if they change, old plans can no longer be replayed.
+        // These numbers are stored in journals: if they change, old plans can no longer be replayed.
         let mut stream = Stream::named(20_260_101, "order");
         let drawn: Vec<usize> = (0..12).map(|_| stream.below(10)).collect();
         assert_eq!(drawn, FROZEN);

@@ -1,8 +1,8 @@
 //! What intervals of few runs really cover.
 //!
-//! Three kinds of noise: normal, lognormal with sigma 0.3, and spiky (one run in ten is hit by an
-//! outside event of up to +30%). The table compared with has an error of 0.008; ours has fewer
-//! repetitions, and the tolerance says so.
+//! Three kinds of noise: normal, lognormal with sigma 0.3, and spiky (one run in ten is hit by an outside
+//! event of up to +30%). The published table has an error of 0.008; this test has fewer repetitions, and its
+//! tolerance allows for that.
 
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Bootstrap, Stream, mean, median, std_dev};

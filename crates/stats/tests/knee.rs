@@ -57,8 +57,8 @@ fn the_smallest_level_within_two_percent_finds_four() {
 
 #[test]
 fn the_rule_with_a_bound_rarely_names_too_few_files() {
-    // With the upper bound asked for, a level that is 3.2% worse than the best may be named in at
-    // most about one experiment in twenty.
+    // With the upper bound required, a level that is 3.2% worse than the best may be named in at most about
+    // one experiment in twenty.
     let mut stream = Stream::named(43, "bounded knee");
     let ladder: Vec<Vec<usize>> = (0..5).map(|arm| vec![arm]).collect();
     let mut named = [0_usize; 6];

@@ -77,7 +77,7 @@ fn statistics(order: Order, session: Session, gain: f64, stream: &mut Stream) ->
         difference / (variance * 2.0 / BLOCKS as f64).sqrt()
     };
     let variance = if order.is_blocked() {
-        // Each level stands once in each stretch of five runs, in the order of the blocks.
+        // Each level runs once in each stretch of five runs, in the order of the blocks.
         TwoWay::fit(&Table::from_rows(&samples)).unwrap().variance()
     } else {
         let squares: f64 = samples

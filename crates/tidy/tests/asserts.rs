@@ -203,7 +203,7 @@ fn invariants(header: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Words by which an invariant names its own proof, besides the name of a test.
+/// Terms by which an invariant names its own proof, besides the name of a test.
 const PROOFS: [&str; 6] = [
     "assert",
     "proves",
@@ -213,7 +213,7 @@ const PROOFS: [&str; 6] = [
     "soak",
 ];
 
-/// The names of tests that a text has in backquotes: words with at least three underscores.
+/// The names of tests in backquotes in a text: names with at least three underscores.
 fn tests_named(text: &str) -> impl Iterator<Item = &str> {
     let is_name = |part: &&str| {
         let letters = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';

@@ -83,7 +83,7 @@ struct Use {
     name: String,
 }
 
-/// What is read of a source file.
+/// The parts of a source file that the test needs.
 #[derive(Debug, Default)]
 struct Source {
     uses: Vec<Use>,
@@ -382,7 +382,7 @@ fn graph(sources: &Sources) -> Graph {
             let Some(path) = from_root(sources, module, &import.path) else {
                 continue;
             };
-            // A facade passes a name on; it uses the name if its code has the word.
+            // A facade re-exports a name; it uses the name if its code contains the name.
             if import.is_public && !source.words.contains(&import.name) {
                 continue;
             }

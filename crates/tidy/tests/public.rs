@@ -1,9 +1,9 @@
-//! Public functions and constants that nothing outside of their crate names: make them `pub(crate)`, or
+//! Public functions and constants that are not named outside of their crate: make them `pub(crate)`, or
 //! delete them.
 //!
-//! The check compares names, not paths: a public `fn open` is in use where another crate has the word `open`.
-//! Tests, benches and examples of the crate itself are outside of it. Types are left out: a public function
-//! can return a type that no caller names.
+//! The check compares names, not paths: a public `fn open` is in use if another crate contains the name
+//! `open`. Tests, benches and examples of the crate itself are outside of it. Types are left out: a public
+//! function can return a type that no caller names.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -60,7 +60,7 @@ fn public_functions_and_constants_are_named_by_another_crate() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let mut files = Vec::new();
     walk(&root, &mut files);
-    // Words by the crate that they are outside of: those of `src` count for other crates alone.
+    // Names by the crate that they are outside of: those of `src` count for other crates alone.
     let mut of_src: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut of_tests: BTreeSet<String> = BTreeSet::new();
     let mut public: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! The rules of the house, kept by a test: sizes, banned calls, layering, leftovers.
+//! The rules of the repository, checked by a test: sizes, banned calls, layering, leftovers.
 //!
-//! A rule that gets in the way is changed here, with a reason, not dodged. The package has nothing but this
-//! test and depends on nothing, so that asking `cargo test -p tidy` takes seconds.
+//! If a rule has to change, it is changed here, with a reason, and not evaded. The package has only these
+//! tests and depends on nothing, so that `cargo test -p tidy` takes seconds.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -13,7 +13,7 @@ const LINE_COLUMNS: usize = 110;
 const FILE_LINES: usize = 800;
 const FUNCTION_LINES: usize = 70;
 
-/// Floors of the house: a crate may depend on crates of its own floor or below.
+/// Floors of the crates: a crate may depend on crates of its own floor or below.
 const FLOORS: &[(&str, u32)] = &[
     ("furrow-io", 0),
     ("furrow-types", 0),
@@ -48,7 +48,7 @@ const FLOORS: &[(&str, u32)] = &[
     ("tidy", 14),
 ];
 
-/// What only `io` may say, and what to say instead.
+/// Names that only `io` may use, and what to use instead.
 const BANNED_OUTSIDE_IO: &[(&str, &str)] = &[
     ("std::fs", "furrow_io::Volume"),
     ("std::time::Instant", "furrow_io::time::Moment"),
@@ -60,14 +60,14 @@ const BANNED_OUTSIDE_IO: &[(&str, &str)] = &[
     ("Instant::now", "furrow_io::time::Moment::now"),
 ];
 
-/// Rooms whose threads meet through `furrow_io::sync` and `furrow_io::thread` alone, so that a schedule knows
-/// of every place where they do (`furrow_io::weave`, docs/testing.md).
+/// Crates whose threads synchronize only through `furrow_io::sync` and `furrow_io::thread`, so that a
+/// schedule contains every place where they do (`furrow_io::weave`, docs/testing.md).
 const ON_A_SCHEDULE: &[&str] = &[
     "log", "pool", "txn", "space", "access", "recovery", "tables", "engine",
 ];
 
-/// What threads would meet through behind the schedule's back. A `OnceLock` is none: nobody waits while it is
-/// filled, which takes no step.
+/// Names through which threads would synchronize outside of the schedule. A `OnceLock` is not one: no thread
+/// waits while it is filled, which takes no step.
 const BEHIND_ITS_BACK: &[&str] = &[
     "atomic",
     "Mutex",
@@ -82,7 +82,7 @@ const BEHIND_ITS_BACK: &[&str] = &[
     "spawn",
 ];
 
-/// Files of those rooms that may, and why.
+/// Files of those crates that may use them, and why.
 const OFF_THE_SCHEDULE: &[(&str, &str)] = &[
     (
         "log/src/sync.rs",
@@ -95,7 +95,7 @@ const OFF_THE_SCHEDULE: &[(&str, &str)] = &[
     ("txn/src/lock/tests/", "tests count what they have seen"),
 ];
 
-/// What nobody may leave behind. Written in two parts so that this file does not trip over itself.
+/// Leftovers that no file may contain. Written in two parts so that this file passes its own test.
 const LEFTOVERS: &[&str] = &[
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -202,7 +202,7 @@ fn lines_and_files_keep_their_size_and_are_plain_ascii() {
     assert_none(&faults);
 }
 
-/// Whether a line begins a function: `fn` behind nothing but what says who sees it and of which kind it is.
+/// Whether a line begins a function: `fn` behind visibility and qualifiers only.
 fn begins_function(code: &str) -> bool {
     let code = match code.strip_prefix("pub(") {
         Some(seen_by) => seen_by.split_once(')').map_or("", |(_, rest)| rest),
@@ -216,7 +216,7 @@ fn begins_function(code: &str) -> bool {
 }
 
 #[test]
-fn functions_are_found_whoever_sees_them() {
+fn functions_are_found_with_any_visibility() {
     for head in [
         "fn a(",
         "pub fn a(",
@@ -307,7 +307,7 @@ fn examples_of_the_library_name_no_crate_that_a_user_does_not_have() {
 }
 
 #[test]
-fn threads_of_the_engine_meet_where_a_schedule_knows_of_it() {
+fn threads_of_the_engine_synchronize_only_on_a_schedule() {
     let mut faults = Vec::new();
     for (path, name, text) in sources() {
         let may = OFF_THE_SCHEDULE.iter().any(|(of, _)| path.contains(of));
@@ -333,7 +333,7 @@ fn threads_of_the_engine_meet_where_a_schedule_knows_of_it() {
 }
 
 #[test]
-fn unsafe_stays_in_three_rooms_and_argues_its_case() {
+fn unsafe_is_used_in_three_crates_with_a_safety_comment() {
     let mut faults = Vec::new();
     for (path, name, text) in sources() {
         if name == "tidy" {
@@ -427,11 +427,11 @@ fn nothing_is_left_for_later() {
     assert_none(&faults);
 }
 
-/// All that the lab may depend on: it judges experiments on any engine, so it knows none.
+/// The only crates that the lab may depend on: it judges experiments on any engine, so it depends on none.
 const BELOW_THE_LAB: &[&str] = &["furrow-io", "furrow-stats"];
 
 #[test]
-fn the_lab_knows_no_engine() {
+fn the_lab_depends_on_no_engine() {
     let manifest = fs::read_to_string(root().join("crates/lab/Cargo.toml")).unwrap();
     let named = manifest.lines().filter_map(|line| {
         let name = line.split(['.', ' ', '=']).next()?;
@@ -476,12 +476,12 @@ fn no_crate_imports_uphill() {
 }
 
 #[test]
-fn every_room_opens_with_its_essay() {
+fn every_file_begins_with_a_header_comment() {
     let mut faults = Vec::new();
     for (path, _, text) in sources() {
         let is_door = path.ends_with("src/lib.rs") || path.ends_with("src/main.rs");
         if path.ends_with("/tests.rs") {
-            // A room's own tests stand under the room's essay.
+            // The tests of a module are covered by the module's header comment.
             continue;
         }
         if !text.starts_with("//!") {

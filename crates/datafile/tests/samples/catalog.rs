@@ -283,7 +283,7 @@ fn spec(row: &RowsetColumn) -> ColumnSpec {
         nullable: row.status & layout_status::NOT_NULL == 0,
         key_ordinal: row.ordkey as u16,
         descending: row.status & layout_status::DESCENDING != 0,
-        // In nonclustered indexes nothing but its place tells it from other columns.
+        // In nonclustered indexes only its place distinguishes it from other columns.
         uniquifier: data_type.id == TypeId::Int && (row.offset as i16) < 0,
     }
 }

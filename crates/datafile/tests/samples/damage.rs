@@ -71,7 +71,7 @@ fn one_flipped_bit_is_found_on_its_page_and_nowhere_else() {
         for _ in 0..20.min(pages.len()) {
             let page = pages[random.below(pages.len())];
             let mut damaged = sound.clone();
-            // Bytes 0 and 1 of pages 0 and 9 are what the sniff test looks at; the flags say what to verify.
+            // Bytes 0 and 1 of pages 0 and 9 are read by the sniff test; the flags decide what to verify.
             let at = 64 + random.below(PAGE_SIZE - 64);
             damaged[page * PAGE_SIZE + at] ^= 1 << random.below(8);
             let Ok(image) = MdfImage::open(&damaged) else {
@@ -165,7 +165,8 @@ fn read_everything(database: &Database<'_>) -> usize {
     errors
 }
 
-/// Each page of each table damaged in turn: what lies on it is lost and told, everything else is read.
+/// Each page of each table damaged in turn: the rows on it are lost and one error is returned, everything
+/// else is read.
 #[test]
 fn a_damaged_page_costs_its_own_rows_and_no_others() {
     let (mut leaves, mut others) = (0, 0);
@@ -204,7 +205,7 @@ fn a_damaged_page_costs_its_own_rows_and_no_others() {
                 let told = errors.iter().filter_map(|e| e.as_ref().err()?.page());
                 assert!(told.eq(std::iter::repeat_n(page, errors.len())), "{what}");
                 assert!(errors.len() == 1 || !is_leaf && errors.is_empty(), "{what}");
-                // In key order still, as the root tells where to go on.
+                // Still in key order, because the root lists the next leaves.
                 let mut left = all.iter().filter(|row| rows.contains(row));
                 assert!(
                     !is_leaf || rows.iter().all(|row| left.next() == Some(row)),

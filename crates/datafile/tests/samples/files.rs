@@ -21,7 +21,7 @@ fn directory() -> PathBuf {
     }
 }
 
-/// The file's bytes; without the file, a visible word and nothing.
+/// The file's bytes; `None` with a visible message if the file is missing.
 pub(crate) fn bytes(name: &str) -> Option<Vec<u8>> {
     let path = directory().join(name);
     match read(&path) {

@@ -24,7 +24,7 @@ fn id(page: u32) -> PageId {
     PageId::new(1, page)
 }
 
-/// A moment worth recognising: 2024-02-29 12:00.
+/// A date that is easy to recognise: 2024-02-29 12:00.
 pub(crate) fn created() -> DateTime {
     DateTime::new(45_349, 12 * 3600 * 300).unwrap()
 }
@@ -193,7 +193,7 @@ impl Builder {
                 rows: self.write(table, rows),
             });
         }
-        // Its own place is known once it is written; its rows are of one size, whatever they say.
+        // Its own place is known only after it is written; its rows have the same size for any content.
         let units = tables.iter().find(|(table, _)| table.id == 7).unwrap();
         let mark = self.next;
         let own = TablePlace {

@@ -63,6 +63,6 @@ fn its_pages_are_sound_and_each_belongs_to_its_unit() {
         assert_eq!(all.clone().count() as i64, unit.pcused, "{unit:?}");
         owned += all.count();
     }
-    // The header, the boot page, and five maps belong to nobody.
+    // The header, the boot page, and five maps have no owner.
     assert_eq!(owned as u32 + 7, summary.allocated_pages);
 }

@@ -415,7 +415,7 @@ fn pages_that_run_in_a_circle_or_belong_to_another_are_errors() {
         matches!(&rows[0], Err(MdfError::Circle { page, .. }) if *page == iam),
         "{rows:?}"
     );
-    // What the chain doesn't tell, the pages' own headers do.
+    // What the chain does not give is found by the pages' own headers.
     assert_eq!(ids(&rows[1..]), [1]);
 
     let mut heap = Heap::new();

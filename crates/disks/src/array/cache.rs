@@ -70,7 +70,7 @@ impl ReadCache {
 
 /// A write-back cache that a battery keeps.
 ///
-/// Invariant: `used` is the sum of what waits for a destage and of what is being destaged.
+/// Invariant: `used` is the bytes that wait for a destage plus those being destaged.
 #[derive(Debug, Clone)]
 pub(super) struct WriteBack {
     capacity: u64,

@@ -3,8 +3,8 @@
 //! # How a request travels
 //! 1. [`Array::submit`] gives it to the controller, which takes its overhead; the bytes of a write pass one
 //!    of the paths first.
-//! 2. A read that the read cache holds is done. A write that fits the write-back cache is done as well,
-//!    and becomes a destage in the background; one that does not fit waits until destages made space.
+//! 2. A read that the read cache holds is done. A write that fits the write-back cache is done as well, and
+//!    becomes a destage in the background; one that does not fit waits until destages have freed space.
 //! 3. All others become operations of drives (`plan`), which wait in the queues of their drives
 //!    (`station`). A write of parity levels has two phases: what must be read, then what is written.
 //! 4. When its last operation is done, the bytes of a read pass a path, and the request is complete.
@@ -170,7 +170,7 @@ impl Array {
         }
     }
 
-    /// What it was made from.
+    /// The specification that it was created from.
     pub fn spec(&self) -> &ArraySpec {
         &self.spec
     }

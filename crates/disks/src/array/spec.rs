@@ -1,4 +1,4 @@
-//! What an array is made of.
+//! The parts of an array.
 
 use crate::profile::Profile;
 use crate::raid::Raid;
@@ -40,7 +40,7 @@ pub enum WriteCache {
     /// A write is done when the drives have it.
     #[default]
     Through,
-    /// A write is done when the cache has it; a battery keeps the cache, so that a sync waits for nothing.
+    /// A write is done when the cache has it; a battery protects the cache, so that a sync does not wait.
     Back {
         /// Size of the cache.
         bytes: u64,

@@ -4,8 +4,8 @@
 //!
 //! - Seek is Lee and Katz's curve `a sqrt(x - 1) + b (x - 1) + c`, whose coefficients follow from the
 //!   minimal, mean and maximal seek time. A negative coefficient becomes 0.
-//! - The platter has an angle at every nanosecond, and every byte has an angle. Therefore a rewrite of
-//!   what was just read waits for the rest of a revolution, and a sequential stream waits for nothing.
+//! - The platter has an angle at every nanosecond, and every byte has an angle. Therefore a rewrite of bytes
+//!   just read waits for the rest of a revolution, and a sequential stream does not wait.
 //! - The media rate falls from the outermost to the innermost of 16 zones.
 //! - A read that begins where the last read ended finds its bytes in the drive's read-ahead buffer.
 

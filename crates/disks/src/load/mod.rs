@@ -30,7 +30,7 @@ pub enum Pattern {
     Sequential,
 }
 
-/// When requests are made.
+/// When requests are submitted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrival {
@@ -49,7 +49,7 @@ pub struct Load {
     pub read_percent: u32,
     /// The size of a request.
     pub block_bytes: u64,
-    /// When requests are made.
+    /// When requests are submitted.
     pub arrival: Arrival,
     /// The size of the file; 0 for all of the target.
     pub file_bytes: u64,
@@ -133,7 +133,7 @@ pub struct ModelFigures {
     pub busy_percent: f64,
     /// Requests under way, mean over time.
     pub mean_in_flight: f64,
-    /// A number made of all completions in order.
+    /// A number derived from all completions in order.
     pub fingerprint: u64,
 }
 

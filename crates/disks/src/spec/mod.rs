@@ -22,9 +22,9 @@ use thiserror::Error;
 
 /// The partition offset that today's systems use.
 pub const DEFAULT_OFFSET: u64 = 1 << 20;
-/// The stripe unit unless said.
+/// The default stripe unit.
 pub const DEFAULT_STRIPE: u64 = 64 << 10;
-/// The allocation unit unless said.
+/// The default allocation unit.
 pub const DEFAULT_UNIT: u64 = 4 << 10;
 
 /// A modelled array with its partition.
@@ -54,12 +54,12 @@ impl ModelSpec {
         }
     }
 
-    /// Reads what stands behind the directory: `model=raid10:4x15k,stripe=64K`.
+    /// Parses the text behind the directory: `model=raid10:4x15k,stripe=64K`.
     pub fn parse(text: &str) -> Result<ModelSpec, SpecError> {
         parse::model(text)
     }
 
-    /// One line for people that begins with the word "model".
+    /// One line of text that begins with the word "model".
     pub fn describe(&self) -> String {
         if self.array.is_throttle() {
             return self.array.to_string();
@@ -102,7 +102,7 @@ impl std::str::FromStr for VolumeSpec {
 /// A text that describes no volume.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SpecError {
-    /// Nothing stands before the first comma.
+    /// There is nothing before the first comma.
     #[error("the directory is missing; write DIR,read=100MB/s or DIR,model=raid10:4x15k")]
     NoDirectory,
     /// A part is no `KEY=VALUE`.

@@ -1,14 +1,14 @@
 //! A volume whose requests take the time of a model.
 //!
-//! A [`ModelledVolume`] stands before any other volume: the system's files, memory, the crash simulation.
-//! Bytes, errors and durability are those of the volume below. Files in and below a directory with a model
-//! take the modelled time; all other files are passed on.
+//! A [`ModelledVolume`] wraps any other volume: the system's files, memory, the crash simulation. Bytes,
+//! errors and durability are those of the volume below. Files in and below a directory with a model take the
+//! modelled time; all other files are passed on.
 //!
 //! # How a request travels
-//! 1. The file's extents say where its bytes lie on the array ([`crate::placement`]).
+//! 1. The file's extents map its bytes to places on the array ([`crate::placement`]).
 //! 2. The requests go to the array, and the volume below does the work at the same time.
 //! 3. The call returns when both are done. Where the volume below was slower than the model, the request
-//!    counts as late ([`ArrayFigures::late`]): then the model could not be kept.
+//!    counts as late ([`ArrayFigures::late`]): its time was not the modelled one.
 //!
 //! # What costs what
 //! - A batch has no order inside: its requests are all under way at once.
@@ -54,7 +54,7 @@ pub enum VolumeError {
     Thread(#[from] std::io::Error),
 }
 
-/// What an array did since the volume was made.
+/// What an array did since the volume was created.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ArrayFigures {
     /// The directory.
@@ -63,7 +63,7 @@ pub struct ArrayFigures {
     pub model: String,
     /// Drives of the array.
     pub drives: u32,
-    /// Modelled time since the volume was made.
+    /// Modelled time since the volume was created.
     pub elapsed_ns: u64,
     /// What the array did.
     pub totals: Totals,

@@ -14,9 +14,9 @@ use std::sync::Arc;
 /// How modelled time passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// Callers wait as long as the model says.
+    /// Callers wait as long as the model requires.
     Real,
-    /// Nobody waits: the model's clock jumps. For tests, and decided by the seed on one thread.
+    /// No caller waits: the model's clock jumps. For tests, and decided by the seed on one thread.
     Virtual,
 }
 
@@ -225,7 +225,7 @@ impl State {
         place as u64
     }
 
-    /// Tells callers of completions; a ticket goes with its last one.
+    /// Wakes callers whose requests are complete; a ticket is removed with its last completion.
     fn hand_out(&mut self) {
         let State {
             array,

@@ -52,7 +52,7 @@ pub(crate) const CREATED_COPY: Field<772, 8> = Field;
 /// Counter of allocation units: the next one's id is this shifted left by 16. u64
 pub const NEXT_UNIT: Field<832, 8> = Field;
 
-/// Own: says that the fields below mean something.
+/// Own: shows that the fields below are valid.
 pub const MAGIC: Field<1024, 8> = Field;
 /// Own: 1 = shut down cleanly, nothing to recover.
 pub const CLEAN_SHUTDOWN: Field<1032, 1> = Field;
@@ -70,15 +70,15 @@ pub const LOG_BACKUP_LSN: Field<1048, 10> = Field;
 pub const READ_ONLY: Field<1058, 1> = Field;
 /// Own: whether commits may be acknowledged before they are durable.
 pub const DELAYED_DURABILITY: Field<1059, 1> = Field;
-/// Own: who may use the database.
+/// Own: which sessions may use the database.
 pub const USER_ACCESS: Field<1060, 1> = Field;
 /// Own: 1 = the first pages of tables and indexes come from mixed extents.
 pub const MIXED_PAGES: Field<1061, 1> = Field;
-/// Own: bits of what statistics are to be made and kept by themselves: 1 = create, 2 = update.
+/// Own: bits of the statistics that are maintained automatically: 1 = create, 2 = update.
 pub const AUTO_STATISTICS: Field<1062, 1> = Field;
-/// Own: what sessions begin with that say nothing themselves, a bit for each option that is ON. u16
+/// Own: the SET options of sessions that set none, a bit for each option that is ON. u16
 pub const SESSION_DEFAULTS: Field<1064, 2> = Field;
-/// Own: the compatibility level; 0 = as made. u16
+/// Own: the compatibility level; 0 = the default of a new database. u16
 pub const COMPATIBILITY_LEVEL: Field<1066, 2> = Field;
 /// Own: when a consistency check last found the database clean, as `datetime`: ticks, then days.
 pub const KNOWN_GOOD: Field<1096, 8> = Field;

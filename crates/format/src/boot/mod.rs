@@ -27,7 +27,7 @@ const MAGIC: [u8; 8] = *b"FURROW\x01\x00";
 /// What the name is padded with: blanks byte by byte, which read as daggers in UTF-16.
 const NAME_PADDING: [char; 2] = ['\u{2020}', ' '];
 
-/// All that the boot page says.
+/// All contents of the boot page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boot {
     /// Version of the format.
@@ -89,7 +89,7 @@ pub struct OwnBoot {
     pub read_only: bool,
     /// Whether commits may be acknowledged before they are durable.
     pub delayed_durability: DelayedDurability,
-    /// Who may use the database.
+    /// Which sessions may use the database.
     pub user_access: UserAccess,
     /// Whether the first pages of tables and indexes come from mixed extents.
     pub mixed_pages: bool,
@@ -97,9 +97,9 @@ pub struct OwnBoot {
     pub auto_create_statistics: bool,
     /// AUTO_UPDATE_STATISTICS as it was set.
     pub auto_update_statistics: bool,
-    /// What sessions begin with that say nothing themselves.
+    /// The SET options of sessions that set none.
     pub defaults: SessionDefaults,
-    /// The compatibility level; 0 = as made.
+    /// The compatibility level; 0 = the default of a new database.
     pub compatibility_level: u16,
 }
 

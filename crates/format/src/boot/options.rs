@@ -3,7 +3,7 @@
 use crate::{PageBuf, stamp_checksum, stamp_nothing, stamp_torn_bits};
 
 /// ANSI_WARNINGS and the like as ALTER DATABASE sets them, for sessions that set nothing themselves.
-/// Connections begin with values of their own: but for ANSI_NULL_DEFAULT, these are stored and shown.
+/// Connections begin with values of their own: except for ANSI_NULL_DEFAULT, these are only stored and shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SessionDefaults(u16);
 
@@ -31,13 +31,13 @@ impl SessionDefaults {
         SessionDefaults(bits)
     }
 
-    /// Whether the option of this name is ON; `false` for what is none.
+    /// Whether the option of this name is ON; `false` if there is no such option.
     pub fn is_on(self, name: &str) -> bool {
         let place = Self::NAMES.iter().position(|n| *n == name);
         place.is_some_and(|at| self.0 & (1 << at) != 0)
     }
 
-    /// Sets the option of this name; `false` for what is none.
+    /// Sets the option of this name; `false` if there is no such option.
     pub fn set(&mut self, name: &str, on: bool) -> bool {
         let Some(at) = Self::NAMES.iter().position(|n| *n == name) else {
             return false;
@@ -88,7 +88,7 @@ pub enum DelayedDurability {
     /// Never.
     #[default]
     Disabled,
-    /// When the transaction asks for it.
+    /// When the transaction requests it.
     Allowed,
     /// Always.
     Forced,
@@ -123,10 +123,10 @@ impl DelayedDurability {
     }
 }
 
-/// Who may use a database.
+/// Which sessions may use a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum UserAccess {
-    /// Everybody.
+    /// All.
     #[default]
     Multi,
     /// One at a time.

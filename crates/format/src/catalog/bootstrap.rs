@@ -341,7 +341,7 @@ fn index_stat(table: &BaseTable) -> IndexStat {
     }
 }
 
-/// Places count in column order; the place in the key is said beside.
+/// Places count in column order; the place in the key is a column of its own.
 fn index_columns(table: &BaseTable) -> impl Iterator<Item = IndexColumn> + '_ {
     let in_key = (1..)
         .zip(table.columns)

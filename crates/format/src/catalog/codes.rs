@@ -55,9 +55,9 @@ pub mod reference_class {
 pub mod object_status {
     /// Named by the system.
     pub const SYSTEM_NAMED: i32 = 0x4;
-    /// A constraint that is not asked.
+    /// A constraint that is not checked.
     pub const DISABLED: i32 = 0x100;
-    /// A constraint that rows were not held against.
+    /// A constraint that existing rows were not checked against.
     pub const NOT_TRUSTED: i32 = 0x200;
     /// Own: LOCK_ESCALATION = DISABLE of a table.
     pub const NO_ESCALATION: i32 = 0x400_0000;
@@ -113,11 +113,11 @@ pub mod column_status {
 
 /// Bits of `sysschobjs.status` of modules.
 pub mod module_status {
-    /// Made with ANSI_NULLS ON.
+    /// Created with ANSI_NULLS ON.
     pub const ANSI_NULLS: i32 = 0x4_0000;
-    /// Made with QUOTED_IDENTIFIER ON.
+    /// Created with QUOTED_IDENTIFIER ON.
     pub const QUOTED_IDENTIFIER: i32 = 0x8_0000;
-    /// Own: the other two bits are kept.
+    /// Own: the other two bits are recorded.
     pub const KEPT: i32 = 0x4000_0000;
 }
 
@@ -125,7 +125,7 @@ pub mod module_status {
 pub mod index_status {
     /// An index or heap, not only statistics.
     pub const INDEX: i32 = 0x1;
-    /// Made on request; an index has it always.
+    /// Created on request; an index has it always.
     pub const NAMED: i32 = 0x2;
     /// Unique.
     pub const UNIQUE: i32 = 0x8;

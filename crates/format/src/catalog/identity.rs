@@ -4,6 +4,10 @@ use furrow_types::{DataType, Decimal, Value};
 
 /// Last value, increment and seed of an identity column.
 ///
+/// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first value
+/// is issued. Databases from SQL Server 2000 still have the 1 later, so a last value other than the seed also
+/// shows that a value was issued.
+///
 /// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first
 /// value is issued (databases
 /// from SQL Server 2000 keep the 1, so that a last value other than the seed tells, too).

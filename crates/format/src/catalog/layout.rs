@@ -68,9 +68,9 @@ pub enum RowsetKind {
 /// Which rows have a null bitmap where the format leaves a choice (data rows always have one).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NullBits {
-    /// Index rows of levels with a nullable column: base tables, and indexes made before 2012.
+    /// Index rows of levels with a nullable column: base tables, and indexes created before 2012.
     WhereNullable,
-    /// All index rows: indexes made by 2012 and later.
+    /// All index rows: indexes created by 2012 and later.
     Always,
 }
 
@@ -102,8 +102,8 @@ pub fn physical_order(columns: &mut [ColumnSpec]) {
 
 /// Lays out a rowset whose columns come in physical order.
 ///
-/// Sizes that no row can have come out as such (`minleaf` and `maxleaf` beyond 8,060): whoever
-/// declares a table checks them, with the messages for it.
+/// A rowset whose rows cannot fit gets sizes that show it (`minleaf` and `maxleaf` beyond 8,060). The caller
+/// that declares a table checks them, and raises the messages.
 pub fn lay_out(
     rowset: RowsetId,
     kind: RowsetKind,
@@ -251,7 +251,7 @@ impl Level {
     }
 }
 
-/// Low and high half of the words that describe both levels.
+/// Combines the sizes of both levels, leaf in the low half.
 fn both(leaf: u16, inner: u16) -> i32 {
     (u32::from(leaf) | u32::from(inner) << 16) as i32
 }
@@ -273,7 +273,7 @@ fn row(
             status |= bit;
         }
     }
-    // Types that may leave the row say how much of them may stay.
+    // The entry of a type that may leave the row contains how much of it may stay.
     let may_leave = column.data_type.is_max();
     RowsetColumn {
         rsid: rowset.0 as i64,

@@ -1,11 +1,11 @@
-//! The base tables of version 706: what a database knows about itself.
+//! The base tables of version 706: the metadata that a database stores about itself.
 //!
 //! Purpose: one declaration per base table gives its columns, its key, its ids and a Rust struct for its
 //! rows. The engine's catalog writes these tables, the reader of real files (`datafile`) reads them.
 //!
 //! Invariants
-//! - A table described here is described the same way by the rows that [`bootstrap_rows`] makes, so that a
-//!   new database is self-describing: `sysrscols` says where the columns of `sysrscols` lie.
+//! - A table described here is described the same way by the rows that [`bootstrap_rows`] returns, so that a
+//!   new database is self-describing: `sysrscols` contains the places of the columns of `sysrscols`.
 //! - Column ids are places from 1, and physical order is column order, in base tables.
 //! - Each base table has one rowset and no nonclustered index: names are found through the catalog in memory.
 //!   Real databases keep such indexes; nothing here needs them.

@@ -1,4 +1,4 @@
-//! Tables that say what there is: objects, columns, types, indexes, schemas, owners, values, references.
+//! Tables that list objects, columns, types, indexes, schemas, owners, values, references.
 
 use super::Code;
 use super::schema::base_table;

@@ -5,7 +5,7 @@ use super::{BaseTable, RowsetColumn, RowsetKind, base_layout, layout_status};
 use crate::{ColumnLayout, Place, Record, RowError, RowForm, RowLayout};
 use furrow_types::{Collation, DataType, TypeError, Value};
 
-/// Why a row of a base table can't be made.
+/// Why a row of a base table cannot be built.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum CatalogRowError {
     /// A value doesn't fit its column.

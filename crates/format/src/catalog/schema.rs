@@ -83,7 +83,7 @@ pub trait BaseRow: Sized {
     fn from_values(values: Vec<Value>) -> Option<Self>;
 }
 
-/// What the fields of catalog rows are made of.
+/// The types of the fields of catalog rows.
 pub(crate) trait CatalogField: Sized {
     const NULLABLE: bool = false;
     fn to_value(&self) -> Value;

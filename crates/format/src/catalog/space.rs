@@ -1,4 +1,4 @@
-//! Tables that say where rows lie: files, rowsets, allocation units, column layouts.
+//! Tables of the places of rows: files, rowsets, allocation units, column layouts.
 
 use super::schema::base_table;
 use crate::PageId;
@@ -65,7 +65,7 @@ base_table! {
         minleaf: i16 = SMALLINT;
         /// Fixed part of a non-leaf row: pminlen of non-leaf pages.
         minint: i16 = SMALLINT;
-        /// GUID of replicated rowsets. `sysrscols` says NOT NULL, rows say NULL.
+        /// GUID of replicated rowsets. `sysrscols` declares NOT NULL, rows contain NULL.
         rsguid: Option<Vec<u8>> = varbinary(16);
         /// Id that locks use, where it isn't the rowset's.
         lockres: Option<Vec<u8>> = varbinary(8);
@@ -85,7 +85,7 @@ base_table! {
         hbcolid: i32 = INT, key 2;
         /// Modifications, for statistics.
         rcmodified: i64 = BIGINT;
-        /// Type word: [`DataType::from_ti`](furrow_types::DataType::from_ti).
+        /// Packed type: [`DataType::from_ti`](furrow_types::DataType::from_ti).
         ti: i32 = INT;
         /// Collation.
         cid: i32 = INT;

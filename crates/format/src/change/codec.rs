@@ -257,8 +257,8 @@ fn put_u16(value: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&value.to_le_bytes());
 }
 
-/// A byte string with its length. Strings of changes are parts of one page, or the rows of one page with
-/// a length each: a longer one is a bug of the caller's, cut here and refused by whoever reads it.
+/// A byte string with its length. Strings of changes are parts of one page, or the rows of one page with a
+/// length each. A longer one is a bug of the caller's: it is cut here, and the reader refuses it.
 fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     debug_assert!(
         bytes.len() <= usize::from(u16::MAX),

@@ -8,9 +8,9 @@ use crate::{MapInit, PageError, PageId, PageInit, PageType, PfsByte, TxnId};
 pub enum Change<'a> {
     /// Makes an empty page.
     Format(PageInit),
-    /// Makes an empty page whose rows are not in the log: who fills it makes it durable before anything is
-    /// logged that depends on them, its commit first of all. Redo that does not find the page on the disk
-    /// may make it empty only for a transaction that has not ended.
+    /// Makes an empty page whose rows are not in the log. The caller that fills the page makes it durable
+    /// before anything is logged that depends on the rows, above all its commit. Redo that does not find the
+    /// page on the disk may make it empty only for a transaction that has not ended.
     FormatForced(PageInit),
     /// Makes a fresh map page.
     FormatMap(MapInit),
@@ -80,7 +80,7 @@ pub enum Change<'a> {
         /// How many came (or, negative, went).
         delta: i16,
     },
-    /// Sets the bytes kept back for the undo of a transaction.
+    /// Sets the bytes reserved for the undo of a transaction.
     SetReserved {
         /// In all.
         reserved: u16,

@@ -1,8 +1,8 @@
 //! Page changes: what the log carries, and what doing and redoing both apply.
 //!
-//! A change says what happens to **one** page. [`apply`] is the only function that does it, called by the
-//! mini-transaction that makes the change and by redo that repeats it, so the two cannot differ.
-//! A structural step that touches several pages is a *group*: a sequence of (page id, change) that a
+//! A change describes what happens to **one** page. [`apply`] is the only function that does it, called by
+//! the mini-transaction that makes the change and by redo that repeats it, so the two cannot differ. A
+//! structural step that touches several pages is a *group*: a sequence of (page id, change) that a
 //! [`ChangeWriter`] appends to a log record and a [`ChangeReader`] gives back.
 //!
 //! Rules:

@@ -25,7 +25,7 @@ fn map_start(page: Page<'_>) -> Option<usize> {
     Some(usize::from(page.slot_offset(BITMAP_SLOT)?) + RECORD_HEADER)
 }
 
-/// The map of a bitmap page, to read. Bit `i` speaks of the `i`-th extent of the page's interval.
+/// The map of a bitmap page, to read. Bit `i` belongs to the `i`-th extent of the page's interval.
 #[derive(Debug, Clone, Copy)]
 pub struct Bitmap<'a> {
     map: &'a [u8; BITMAP_BYTES],
@@ -118,7 +118,7 @@ impl<'a> Bitmap<'a> {
         if let Some(bytes) = chunk(self.map, at) {
             return u64::from_le_bytes(bytes);
         }
-        // The last word is half: 7,988 is 4 above a multiple of 8.
+        // The last 64-bit unit is half: 7,988 is 4 above a multiple of 8.
         u64::from(chunk(self.map, at).map_or(0, u32::from_le_bytes))
     }
 }

@@ -40,7 +40,7 @@ pub enum MapKind {
     },
 }
 
-/// A map page to be made.
+/// A map page to be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MapInit {
     /// Where.

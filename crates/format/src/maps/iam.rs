@@ -1,4 +1,4 @@
-//! What an IAM page says beside its map: place in the chain, interval, and eight single pages.
+//! The contents of an IAM page beside its map: place in the chain, interval, and eight single pages.
 
 use super::bitmap::Bitmap;
 use super::pfs::RECORD_HEADER;

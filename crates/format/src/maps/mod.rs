@@ -1,4 +1,4 @@
-//! Allocation maps: where they lie, what they say, how a fresh one looks.
+//! Allocation maps: their places, their contents, and fresh maps.
 //!
 //! | pages | map | one entry for each |
 //! |---|---|---|
@@ -9,17 +9,16 @@
 //! | 7 of the interval | BCM: a bit | extent: 1 = changed by minimally logged work |
 //! | anywhere | IAM: a bit | extent: 1 = belongs to this allocation unit |
 //!
-//! A bitmap page holds two records: 90 bytes that mean something on IAM pages only, and the map of 63,904
-//! bits. The map is always found through the slot array: aligned pages of real files have it two bytes
-//! further on.
+//! A bitmap page holds two records: 90 bytes that are used on IAM pages only, and the map of 63,904 bits. The
+//! map is always found through the slot array: aligned pages of real files have it two bytes further on.
 //!
-//! The extent at the start of each GAM interval holds the maps themselves: its GAM bit is 0 from the
-//! start, and nobody owns it. An extent that holds a PFS page only is "free", as in real files:
-//! whoever takes it finds its first page in use already. Bits past the end of the file are 1; the
-//! file's size bounds allocation.
+//! The extent at the start of each GAM interval holds the maps themselves: its GAM bit is 0 from the start,
+//! and it has no owner. An extent that holds a PFS page only is "free", as in real files: the unit that gets
+//! it finds its first page in use already. Bits past the end of the file are 1; the file's size bounds
+//! allocation.
 //!
-//! The two sequences of fixed pages first meet at page 516,855,552; what SQL Server does there is not
-//! known, so [`MAX_FILE_PAGES`] is the largest file this engine makes (3.85 TiB).
+//! The two sequences of fixed pages first meet at page 516,855,552; what SQL Server does there is not known,
+//! so [`MAX_FILE_PAGES`] is the largest file this engine creates (3.85 TiB).
 
 mod bitmap;
 mod create;

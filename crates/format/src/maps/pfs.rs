@@ -8,7 +8,7 @@ use std::fmt;
 pub(super) const RECORD_HEADER: usize = 4;
 pub(super) const PFS_BYTES: usize = PFS_INTERVAL as usize;
 
-/// What PFS says of a page.
+/// The PFS entry of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct PfsByte(pub u8);
 
@@ -23,7 +23,7 @@ impl PfsByte {
     pub const ALLOCATED: u8 = 0x40;
     const FULLNESS: u8 = 0x07;
 
-    /// A page nobody uses.
+    /// A page that is not in use.
     pub const FREE: PfsByte = PfsByte(0);
     /// Header and map pages at fixed places: in use, full.
     pub const FIXED: PfsByte = PfsByte(0x44);
@@ -46,7 +46,7 @@ impl PfsByte {
         self.has(Self::ALLOCATED)
     }
 
-    /// Whether a page of a mixed extent is somebody's: in use, or set aside by an IAM page.
+    /// Whether a page of a mixed extent has an owner: it is in use, or set aside by an IAM page.
     #[inline]
     pub const fn is_taken(self) -> bool {
         self.0 & (Self::ALLOCATED | Self::MIXED) != 0
@@ -83,7 +83,7 @@ impl PfsByte {
     }
 }
 
-/// Fullness classes, kept for heaps and large values only: index pages stay at `Empty`.
+/// Fullness classes, maintained for heaps and large values only: index pages stay at `Empty`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Fullness {
     /// Empty.
@@ -178,7 +178,7 @@ impl<'a> Pfs<'a> {
         })
     }
 
-    /// What is said of the `index`-th page of the interval; free beyond its end.
+    /// The entry of the `index`-th page of the interval; free beyond its end.
     #[inline]
     pub fn get(self, index: u16) -> PfsByte {
         self.bytes
@@ -200,7 +200,7 @@ impl<'a> Pfs<'a> {
         })
     }
 
-    /// Which of the eight pages of a mixed extent are somebody's, one bit each. `index` names any page of it.
+    /// Which of the eight pages of a mixed extent have an owner, one bit each. `index` names any page of it.
     #[inline]
     pub fn taken_in_extent(self, index: u16) -> u8 {
         let first = index & !7;

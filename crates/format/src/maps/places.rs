@@ -1,12 +1,12 @@
-//! Where the maps of a file lie, and which bit or byte speaks of a page.
+//! The places of the maps of a file, and which bit or byte belongs to a page.
 
 use crate::{EXTENT_PAGES, ExtentNo, PageNo, PageType};
 
-/// Pages one PFS page speaks of.
+/// Pages covered by one PFS page.
 pub const PFS_INTERVAL: u32 = 8088;
-/// Extents one bitmap page speaks of.
+/// Extents covered by one bitmap page.
 pub const GAM_INTERVAL_EXTENTS: u32 = 63_904;
-/// Pages one bitmap page speaks of.
+/// Pages covered by one bitmap page.
 pub const GAM_INTERVAL: u32 = GAM_INTERVAL_EXTENTS * EXTENT_PAGES;
 /// Largest data file, in pages.
 pub const MAX_FILE_PAGES: u32 = 516_855_552;
@@ -24,7 +24,7 @@ pub struct ExtentRange {
     pub end: u32,
 }
 
-/// The PFS page that speaks of a page.
+/// The PFS page that covers a page.
 #[inline]
 pub const fn pfs_page_of(page: PageNo) -> PageNo {
     match page.0 / PFS_INTERVAL * PFS_INTERVAL {
@@ -45,7 +45,7 @@ pub const fn interval_start_of(page: PageNo) -> PageNo {
     PageNo(page.0 / GAM_INTERVAL * GAM_INTERVAL)
 }
 
-/// The GAM page that speaks of a page.
+/// The GAM page that covers a page.
 #[inline]
 pub const fn gam_page_of(page: PageNo) -> PageNo {
     match interval_start_of(page).0 {
@@ -54,19 +54,19 @@ pub const fn gam_page_of(page: PageNo) -> PageNo {
     }
 }
 
-/// The SGAM page that speaks of a page.
+/// The SGAM page that covers a page.
 #[inline]
 pub const fn sgam_page_of(page: PageNo) -> PageNo {
     PageNo(gam_page_of(page).0 + 1)
 }
 
-/// The DCM page that speaks of a page.
+/// The DCM page that covers a page.
 #[inline]
 pub const fn dcm_page_of(page: PageNo) -> PageNo {
     PageNo(interval_start_of(page).0 + 6)
 }
 
-/// The BCM page that speaks of a page.
+/// The BCM page that covers a page.
 #[inline]
 pub const fn bcm_page_of(page: PageNo) -> PageNo {
     PageNo(interval_start_of(page).0 + 7)
@@ -78,7 +78,7 @@ pub const fn extent_bit(extent: ExtentNo) -> u16 {
     (extent.0 % GAM_INTERVAL_EXTENTS) as u16
 }
 
-/// The extent that bit `bit` of the interval starting at `interval_start` speaks of.
+/// The extent of bit `bit` of the interval that starts at `interval_start`.
 #[inline]
 pub const fn extent_at_bit(interval_start: PageNo, bit: u32) -> ExtentNo {
     ExtentNo((interval_start.0 / EXTENT_PAGES).saturating_add(bit))

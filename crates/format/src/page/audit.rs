@@ -4,7 +4,7 @@ use super::header::{BODY_SIZE, HEADER_SIZE, SLOT_SIZE};
 use crate::{Page, PageError, PageFlags};
 
 impl Page<'_> {
-    /// Checks the invariants of the room's essay; the first one broken is the error.
+    /// Checks the invariants of the header essay in `page/mod.rs`; the first one broken is the error.
     ///
     /// For consistency checks and tests. It allocates, unlike everything else of a page.
     pub fn audit(self) -> Result<(), PageError> {

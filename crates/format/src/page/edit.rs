@@ -1,7 +1,7 @@
 //! Edits of records and slot array.
 //!
-//! Room is taken behind the last record. When the page has the bytes but not in one piece, it is compacted
-//! first: records are laid anew in slot order, and the bytes behind them become zero.
+//! Space is taken behind the last record. When the page has the bytes but not in one piece, it is compacted
+//! first: records are written again in slot order, and the bytes behind them become zero.
 
 use super::header::{BODY_SIZE, HEADER_SIZE, MAX_SLOTS, SLOT_SIZE};
 use crate::bytes::put;
@@ -10,7 +10,7 @@ use crate::{PAGE_SIZE, Page, PageBuf, PageError, PageMut, record_len};
 /// Longest patch whose displaced bytes are saved on the stack.
 const SMALL_PATCH: usize = 32;
 
-/// Where a sound slot's record lies and how much room it takes.
+/// Where a sound slot's record lies and how much space it takes.
 #[derive(Clone, Copy)]
 struct Place {
     offset: usize,
@@ -189,7 +189,7 @@ impl PageMut<'_> {
         self.set_slot(slot, 0)
     }
 
-    /// Lays the records anew without gaps, in slot order.
+    /// Writes the records again without gaps, in slot order.
     pub fn compact(&mut self) -> Result<(), PageError> {
         self.compact_without(None).map(|_behind| ())
     }
@@ -272,7 +272,7 @@ impl PageMut<'_> {
         Ok(offset)
     }
 
-    /// Makes way for `new` slots at `slot`; the room for them is accounted for already.
+    /// Moves the slot array to make place for `new` slots at `slot`; their space is accounted for already.
     fn open_slots(&mut self, slot: u16, new: u16) -> Result<(), PageError> {
         let count = self.as_page().slot_count();
         let source = slot_at(count)..slot_at(slot);

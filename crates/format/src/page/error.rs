@@ -1,6 +1,6 @@
-//! What can be wrong with a page or with a change asked of it.
+//! What can be wrong with a page or with a requested change.
 
-/// Why a page cannot be changed as asked, or is unsound.
+/// Why a page cannot be changed as requested, or is unsound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
     /// The page has less free space than the change takes: split, or look for another page.
@@ -14,7 +14,7 @@ pub enum PageError {
     /// The slot is beyond the slot array.
     #[error("slot {slot} of {count}")]
     NoSuchSlot {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u16,
         /// Slots the page has.
         count: u16,
@@ -22,13 +22,13 @@ pub enum PageError {
     /// The slot names no record.
     #[error("slot {slot} is empty")]
     SlotEmpty {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u16,
     },
     /// The slot already names a record.
     #[error("slot {slot} is in use")]
     SlotInUse {
-        /// The slot asked for.
+        /// The requested slot.
         slot: u16,
     },
     /// Bytes offered as a record are not one, or the bytes a slot names are not.
@@ -50,7 +50,7 @@ pub enum PageError {
     Misplaced {
         /// The slot.
         slot: u16,
-        /// What the slot says.
+        /// The offset in the slot.
         offset: u16,
     },
     /// The header's figures contradict each other or the records.

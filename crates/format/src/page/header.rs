@@ -51,7 +51,7 @@ const _: () = {
     assert!(UNUSED.end() == HEADER_SIZE && BODY_SIZE == 8096);
 };
 
-/// What a freshly formatted page says in its header; everything else is zero or empty.
+/// The header fields of a freshly formatted page; everything else is zero or empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageInit {
     /// Own id.
@@ -270,7 +270,7 @@ impl PageMut<'_> {
         GHOSTS.set_u16(self.bytes_mut(), ghosts);
     }
 
-    /// Sets the bytes kept back for undo: in all, of these for the last transaction, and which one that is.
+    /// Sets the bytes reserved for undo: in all, of these for the last transaction, and which one that is.
     pub(crate) fn set_reserved(&mut self, reserved: u16, xact_reserved: u16, xdes: TxnId) {
         let [a, b, c, d, e, f, ..] = xdes.0.to_le_bytes();
         RESERVED.set_u16(self.bytes_mut(), reserved);

@@ -1,8 +1,8 @@
 //! A page: header, records growing up from byte 96, slot array growing down from byte 8191.
 //!
-//! Invariants of a sound page (each edit keeps them, [`Page::audit`] proves them):
-//! - `m_freeCnt = 8096 - sum of the records' room - 2 * m_slotCnt`; a record's room is its length, or
-//!   that rounded up to four where the page has [`PageFlags::ALIGNED`];
+//! Invariants of a sound page (each edit preserves them, [`Page::audit`] checks them):
+//! - `m_freeCnt = 8096 - sum of the records' sizes - 2 * m_slotCnt`; a record's size is its length, or that
+//!   rounded up to four where the page has [`PageFlags::ALIGNED`];
 //! - each slot is 0 (empty: heaps only) or names the first byte of a record that lies between the header
 //!   and `m_freeData`; records do not overlap;
 //! - `m_freeData` does not reach into the slot array;

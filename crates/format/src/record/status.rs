@@ -7,7 +7,7 @@ pub enum RecordKind {
     Primary,
     /// 1: a heap row that moved; a stub elsewhere points here.
     Forwarded,
-    /// 2: says where a heap row moved.
+    /// 2: contains where a heap row moved.
     ForwardingStub,
     /// 3: a row of an index page.
     Index,
@@ -17,7 +17,7 @@ pub enum RecordKind {
     GhostIndex,
     /// 6: a deleted row of a clustered leaf or heap.
     GhostData,
-    /// 7: a deleted row kept for its versions.
+    /// 7: a deleted row that its versions still need.
     GhostVersion,
 }
 

@@ -6,7 +6,7 @@ use furrow_types::TypeId;
 
 const BITS: [&[u8]; 2] = [&[0], &[1]];
 
-/// What a record says of a column.
+/// The content of a column in a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held<'a> {
     /// NULL.
@@ -46,8 +46,8 @@ impl RowLayout {
         column.value(record)
     }
 
-    /// What the record says of column `index`: like [`RowLayout::value`], with what lies elsewhere, or is
-    /// older than the column, told apart.
+    /// The content of column `index`: like [`RowLayout::value`], but values that lie elsewhere, and columns
+    /// that are newer than the row, are distinguished.
     #[inline]
     pub fn held<'a>(&self, record: Record<'a>, index: usize) -> Result<Held<'a>, RowError> {
         let column = self

@@ -119,8 +119,8 @@ impl RowLayout {
 
 /// Sets the null bit of a column without a value.
 fn put_null(form: RowForm, column: &ColumnLayout, nulls: &mut [u8]) -> Result<(), RowError> {
-    // The first row of a non-leaf level stands for "less than every key": its keys may be NULL
-    // whatever they are.
+    // The first row of a non-leaf level means "less than every key": its keys may be NULL even if the column
+    // is not nullable.
     if !column.nullable && form != RowForm::IndexNode {
         return Err(RowError::NotNullable {
             column_id: column.column_id,

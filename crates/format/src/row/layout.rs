@@ -64,7 +64,7 @@ pub struct ColumnSpec {
 }
 
 impl ColumnSpec {
-    /// A column that lies where its type says.
+    /// A column whose place follows from its type.
     pub const fn new(column_id: u32, kind: TypeId, max_len: u16, nullable: bool) -> ColumnSpec {
         ColumnSpec {
             column_id,
@@ -75,8 +75,8 @@ impl ColumnSpec {
         }
     }
 
-    /// The hidden number that tells equal keys of a clustered index apart: the first variable column; a
-    /// row without it has number 0.
+    /// The hidden number that distinguishes equal keys of a clustered index: the first variable column; a row
+    /// without it has number 0.
     pub const fn uniquifier() -> ColumnSpec {
         let kind = TypeId::Int;
         ColumnSpec {
@@ -101,7 +101,7 @@ pub struct RowLayout {
 }
 
 impl RowLayout {
-    /// Lays out new rows by the rules of the room's essay.
+    /// Lays out new rows by the rules of the header essay in `row/mod.rs`.
     pub fn new(form: RowForm, specs: &[ColumnSpec]) -> Result<RowLayout, RowError> {
         let has_nulls = form.is_data() || specs.iter().any(|spec| spec.nullable);
         let mut columns = Vec::with_capacity(specs.len());

@@ -1,7 +1,7 @@
 //! Rows: columns of known types in records.
 //!
-//! A [`RowLayout`] says where each column of a rowset lies in its records, for one form: data rows (heap or
-//! clustered leaf), rows of a nonclustered leaf, rows of non-leaf pages. New layouts are laid out by
+//! A [`RowLayout`] contains the place of each column of a rowset in its records, for one form: data rows
+//! (heap or clustered leaf), rows of a nonclustered leaf, rows of non-leaf pages. New layouts are laid out by
 //! the rules below; layouts of existing rowsets come from the catalog, column by column
 //! ([`RowLayout::from_columns`]).
 //!
@@ -102,7 +102,7 @@ pub enum RowError {
     /// A non-leaf row without a child, or a child for a row that has none.
     #[error("child pointer and row form do not agree")]
     Child,
-    /// The record does not hold the column as the layout says.
+    /// The record does not contain the column at the place in the layout.
     #[error("column {column_id} is not in the record")]
     Damaged {
         /// The column.

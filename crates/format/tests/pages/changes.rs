@@ -60,7 +60,7 @@ impl Model {
         record(rng, self.kind == PageType::Index, self.pminlen)
     }
 
-    /// The page's rows are the model's, and nothing is unsound.
+    /// The page's rows are the model's, and the page is sound.
     fn check(&self, bytes: &PageBuf) {
         let page = Page::new(bytes);
         page.audit().unwrap();
@@ -105,7 +105,7 @@ fn do_and_redo(change: &Change<'_>, bytes: &mut PageBuf) -> Result<(), ChangeErr
     outcome
 }
 
-/// The outcome must be success where the room suffices, else "no room".
+/// The outcome must be success where the space suffices, else "no room".
 fn expect(outcome: Result<(), ChangeError>, needed: usize, free: usize) -> bool {
     match outcome {
         Ok(()) => assert!(needed <= free, "took {needed} of {free}"),

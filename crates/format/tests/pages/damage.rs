@@ -95,7 +95,7 @@ fn a_free_count_that_lies_stops_compaction_and_what_needs_it() {
         );
         assert!(page == before);
     }
-    // No contiguous room: an insert must compact, and so finds the lie.
+    // No contiguous space: an insert must compact, and so detects the wrong header.
     let mut page = page_of(3);
     set_header(&mut page, FREE_DATA, 8180);
     set_header(&mut page, FREE_COUNT, 8000);

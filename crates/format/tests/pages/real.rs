@@ -9,7 +9,7 @@ use furrow_format::{
 use furrow_io::{Access, Open, SystemVolume, Volume};
 use std::path::PathBuf;
 
-/// What is known of a file: name, version, version at birth, free extents, pages by protection
+/// The published facts of a file: name, version, version at birth, free extents, pages by protection
 /// (checksum, torn, none).
 struct Known {
     file: &'static str,
@@ -55,7 +55,7 @@ fn page_id(number: usize) -> PageId {
     PageId::new(1, number as u32)
 }
 
-/// The pages of a file as they are on disk; `None`, with a visible word, where the samples are absent.
+/// The pages of a file as they are on disk; `None`, with a visible message, where the samples are absent.
 fn raw_pages(file: &str) -> Option<Vec<PageBuf>> {
     let dir = std::env::var_os("FURROW_SAMPLES").map(PathBuf::from);
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/samples");

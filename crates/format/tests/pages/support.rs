@@ -47,7 +47,7 @@ pub(crate) fn seeds(count: u64) -> Vec<u64> {
     }
 }
 
-/// Says which seed failed when the test unwinds.
+/// Prints which seed failed when the test unwinds.
 pub(crate) struct OnFailure(pub(crate) u64);
 
 impl Drop for OnFailure {

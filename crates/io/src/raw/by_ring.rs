@@ -66,7 +66,8 @@ pub(super) fn run(
         if let Err(error) = run.ring.submit_and_wait(1)
             && !crate::system::is_passing_error(&error)
         {
-            // The kernel may still write into the buffers and cannot be asked to let go: they must stay.
+            // The kernel may still write into the buffers, and the requests cannot be cancelled: the buffers
+            // must stay allocated.
             std::mem::forget(std::mem::take(&mut run.buffers));
             return Err(target.failed(first, errno_of(&error)));
         }

@@ -63,7 +63,7 @@ pub enum RawError {
         path: PathBuf,
         /// What it takes.
         unit: u64,
-        /// What was asked for.
+        /// The requested size.
         bytes: u64,
     },
     /// The system's error.
@@ -148,7 +148,7 @@ impl RawTarget {
         &self.path
     }
 
-    /// How requests reach it, in words.
+    /// How requests reach it, as text.
     pub fn engine(&self) -> &'static str {
         let ring = crate::system::io_uring_available();
         match (ring, self.direct_unit.is_some()) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-/// What uses the block device of this number, or one of its partitions, in words; empty when nothing does.
+/// What uses the block device of this number, or one of its partitions, as text; empty when it is not in use.
 pub(crate) fn users_of(major: u32, minor: u32) -> Vec<String> {
     let read = |path: &str| std::fs::read_to_string(path).unwrap_or_default();
     let root = Path::new("/sys/dev/block");

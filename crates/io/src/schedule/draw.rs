@@ -1,9 +1,9 @@
-//! Who is next.
+//! Decides which thread of a schedule runs next.
 
 use crate::random::{Rng, SeededRng, seeded};
 use twox_hash::XxHash3_64;
 
-/// Draws who is next.
+/// Draws the next thread to run.
 #[derive(Debug)]
 pub(super) struct Draw {
     rng: SeededRng,
@@ -11,13 +11,13 @@ pub(super) struct Draw {
     /// Of each thread; the greatest first.
     priorities: Vec<i64>,
     lowest: i64,
-    /// A number that tells schedules apart.
+    /// A number that distinguishes schedules.
     pub(super) print: u64,
 }
 
 /// In one of so many steps the thread with the first turn falls behind.
 const FALLS: u32 = 150;
-/// In one of so many steps somebody else is drawn.
+/// In one of so many steps another thread is drawn.
 const CHANGES: u32 = 6;
 /// In one of so many steps the clock leaps.
 const STALLS: u32 = 4000;
@@ -58,7 +58,8 @@ impl Draw {
         self.rng.random_range(0..count.max(1))
     }
 
-    /// One of those who can run, `me` having run so far. `stands_back` when it would rather not go on.
+    /// One of the threads that can run; `me` has run so far. `stands_back` when it should not go on if
+    /// another can.
     pub(super) fn next(&mut self, ready: &[usize], me: usize, stands_back: bool) -> usize {
         let next = if self.by_priority {
             if stands_back || self.rng.random_range(0..FALLS) == 0 {

@@ -1,4 +1,4 @@
-//! One schedule: whose turn it is, who waits for what, and how it ends.
+//! One schedule: which thread runs, what each thread waits for, and how the schedule ends.
 
 use super::draw::Draw;
 use super::strand::{Strand, Waits, become_strand};
@@ -15,7 +15,7 @@ const MOST_STEPS: u64 = 5_000_000;
 const STEP_NS: u64 = 1_000;
 /// The clock at the beginning: not zero, which means "never" to some.
 const START_NS: u64 = 1_000_000_000;
-/// When nothing has moved for so long, a thread sleeps in a place that the schedule does not know.
+/// When no thread has taken a step for so long, one sleeps in a place outside of the schedule.
 const STANDSTILL: Duration = Duration::from_secs(300);
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct Thread {
 #[derive(Debug)]
 struct State {
     threads: Vec<Thread>,
-    /// Whose turn it is; nobody's after the end.
+    /// The thread that runs; `None` after the end.
     running: Option<usize>,
     queues: HashMap<usize, VecDeque<(usize, usize)>>,
     draw: Draw,
@@ -50,7 +50,8 @@ type Body = Arc<dyn Fn(u64) + Send + Sync>;
 
 /// Tries the schedules of `schedules` seeds from `first` on.
 pub(crate) fn all(first: u64, schedules: u64, body: Body) -> Result<Tried, Finding> {
-    // Threads of two schedules would meet in what is one for the process, and neither would know.
+    // Threads of two schedules would share the state of the process, and each schedule would be disturbed by
+    // the other.
     static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
     let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let mut tried = Tried::default();
@@ -125,7 +126,7 @@ impl Run {
         let mut state = self.lock();
         loop {
             if let Some(text) = state.finding.take() {
-                // Who is left sleeps for good.
+                // The threads that are left sleep for good.
                 state.finding = Some(String::new());
                 return Err(text);
             }
@@ -144,7 +145,7 @@ impl Run {
         }
     }
 
-    /// Gives the turn to whoever is next, and waits until it is this thread's again. Whether it was
+    /// Passes the turn to the next thread, and waits until it is this thread's again. Returns whether it was
     /// woken.
     pub(super) fn step(&self, me: usize, waits: Waits, stands_back: bool) -> bool {
         let mut state = self.lock();
@@ -235,7 +236,7 @@ impl State {
         self.finding.get_or_insert(text);
     }
 
-    /// Those who can run; the clock moves when there are none.
+    /// The threads that can run; the clock moves when there are none.
     fn ready(&mut self) -> Vec<usize> {
         loop {
             let now = self.clock_ns;

@@ -10,11 +10,11 @@ use std::time::Duration;
 pub(crate) enum Waits {
     /// Nothing: it can run.
     Not,
-    /// Somebody who wakes those who wait at this address.
+    /// A wake-up of those that wait at this address.
     Key(usize),
-    /// The same, until the clock says so many nanoseconds.
+    /// The same, or until the clock reaches so many nanoseconds.
     Until(u64, usize),
-    /// Somebody who takes it from the queue of this address.
+    /// A thread that takes it from the queue of this address.
     Queue(usize),
     /// The end of another thread.
     End(usize),
@@ -51,7 +51,7 @@ pub(crate) fn become_strand(strand: Option<Strand>) {
     let _ = ME.try_with(|me| me.replace(strand));
 }
 
-/// Calls `look` with nobody else going on meanwhile.
+/// Calls `look` while no other thread of the schedule runs.
 pub(crate) fn quietly<T>(look: impl FnOnce() -> T) -> T {
     let before = QUIET.replace(true);
     let seen = look();
@@ -83,14 +83,14 @@ pub(crate) fn stand_back() -> bool {
     }
 }
 
-/// Wakes all who wait at an address.
+/// Wakes all threads that wait at an address.
 pub(crate) fn wake(key: usize) {
     if let Some(me) = current() {
         me.run.wake(key, false);
     }
 }
 
-/// Wakes one who waits at an address.
+/// Wakes one thread that waits at an address.
 pub(crate) fn wake_one(key: usize) {
     if let Some(me) = current() {
         me.run.wake(key, true);
@@ -98,7 +98,7 @@ pub(crate) fn wake_one(key: usize) {
 }
 
 impl Strand {
-    /// Waits; whether somebody woke it before its time was over.
+    /// Waits; returns whether it was woken before its time was over.
     pub(crate) fn wait(&self, waits: Waits) -> bool {
         self.run.step(self.number, waits, false)
     }

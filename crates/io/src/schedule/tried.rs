@@ -16,6 +16,6 @@ pub struct Tried {
 pub struct Finding {
     /// The seed that draws it again.
     pub seed: u64,
-    /// What happened, and where each thread stood.
+    /// What happened, and where each thread was.
     pub text: String,
 }

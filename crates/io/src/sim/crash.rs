@@ -55,8 +55,7 @@ pub enum Crash {
     FirstHalves,
     /// Of every write the second half, from a sector boundary; names and lengths.
     SecondHalves,
-    /// Writes to the first page of each file, and nothing else: the header says what the rest does not
-    /// hold.
+    /// Writes to the first page of each file, and nothing else: the header describes data that is missing.
     HeadersOnly,
     /// All but the writes to the first page of each file.
     AllButHeaders,
@@ -147,7 +146,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether an operation that is not made of bytes takes hold: a name, a length.
+    /// Whether an operation without bytes (on a name or a length) takes effect.
     fn keeps_whole(&mut self, number: u64) -> bool {
         match self.crash {
             Crash::KeepAll

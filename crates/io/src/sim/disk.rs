@@ -29,7 +29,7 @@ impl NameChange {
     }
 }
 
-/// The whole machine: power, disks, and what is about to go wrong.
+/// The whole machine: power, disks, and planned faults.
 #[derive(Clone)]
 pub(super) struct Disk {
     options: SimOptions,
@@ -38,7 +38,7 @@ pub(super) struct Disk {
     durable_names: Namespace<usize>,
     pending_names: Vec<(u64, NameChange)>,
     pub(super) nodes: Vec<Node>,
-    /// Bytes that all files at or below a directory may be long; the empty path stands for everything.
+    /// The most bytes of all files at or below a directory together; the empty path means everything.
     pub(super) capacities: BTreeMap<PathBuf, u64>,
     /// Grows when handles die: by a power loss, or by the death of the process.
     pub(super) generation: u64,
@@ -76,7 +76,7 @@ impl Disk {
         self.next_number - 1
     }
 
-    /// Counts an operation and says what befalls it; all faults that meet it count, the first one acts.
+    /// Counts an operation and returns its fault, if any; all faults that match it count, the first one acts.
     pub(super) fn begin(&mut self, kind: OpKind, path: &Path) -> Option<Effect> {
         self.counts.count(kind);
         self.trace(kind as u64);
@@ -165,7 +165,7 @@ impl Disk {
         }
     }
 
-    /// Makes a word part of the fingerprint.
+    /// Adds a number to the fingerprint.
     fn trace(&mut self, word: u64) {
         self.fingerprint = XxHash3_64::oneshot_with_seed(self.fingerprint, &word.to_le_bytes());
     }
@@ -190,7 +190,7 @@ impl Disk {
         }
     }
 
-    /// Makes the bytes of one range durable, and of all else pending nothing.
+    /// Makes the bytes of one range durable, and no other pending operation.
     pub(super) fn finish_write(&mut self, node: usize, offset: u64, bytes: &[u8]) {
         if let Some(node) = self.nodes.get_mut(node) {
             if node.shrinks_pending() {

@@ -51,7 +51,7 @@ impl OpCounts {
         self.0[kind as usize]
     }
 
-    /// Operations that `ops` stands for.
+    /// Operations that `ops` includes.
     pub fn matching(&self, ops: Ops) -> u64 {
         OpKind::ALL
             .into_iter()
@@ -121,7 +121,7 @@ pub enum Effect {
     Partial,
     /// A sync or durable write fails, with this loss.
     FailSync(SyncLoss),
-    /// Success is reported and nothing is done: a lost write, a sync that lies.
+    /// Success is reported and nothing is done: a lost write, a sync without effect.
     Lose,
     /// A write goes that many bytes beside its place (and not to it); success is reported.
     Misdirect(i64),
@@ -134,8 +134,8 @@ pub enum Effect {
     },
     /// The operation takes that long, and then works.
     Delay(Duration),
-    /// The power goes while the operation is under way: it may or may not take hold, by what
-    /// [`super::Crash`] says later. It and all after it fail with `Crashed`.
+    /// The power goes while the operation is under way: it may or may not take effect, which [`super::Crash`]
+    /// decides later. It and all after it fail with `Crashed`.
     PowerLoss,
 }
 

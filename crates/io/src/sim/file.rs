@@ -51,7 +51,7 @@ impl SimFile {
         IoError::new(op, &self.path, 0, IoErrorKind::Crashed)
     }
 
-    /// Refuses the operation where the fault says so.
+    /// Refuses the operation where the fault requires it.
     fn refuse(&self, op: IoOp, offset: u64, effect: Option<Effect>) -> Result<(), IoError> {
         match effect {
             Some(Effect::Fail) => Err(device_error(op, &self.path, offset)),
@@ -84,7 +84,7 @@ impl SimFile {
         out
     }
 
-    /// Does a batch as far as the fault allows; says what was written and whether it failed after that.
+    /// Does a batch as far as the fault allows; returns what was written and whether it failed after that.
     fn put(
         &self,
         disk: &mut Disk,
@@ -120,7 +120,7 @@ impl SimFile {
             .map_or(0, |node| node.current.len())
     }
 
-    /// The volume as it is just before something becomes durable, for whoever watches these moments.
+    /// A copy of the volume just before something becomes durable, and the test's hook to call with it.
     fn boundary(&self, disk: &Disk) -> Option<(Hook, SimVolume)> {
         disk.hook
             .as_ref()

@@ -1,16 +1,16 @@
-//! The crash model: a machine whose power fails when a test says so.
+//! The crash model: a machine whose power fails when a test orders it.
 //!
-//! A [`SimVolume`] keeps, for each file, the bytes that the running system sees, the bytes that the disk
-//! holds for certain, and between the two the list of unsynced operations in order. A sync empties one
-//! file's list into its durable bytes; a power loss lets any part of the list survive.
+//! A [`SimVolume`] stores, for each file, the bytes that the running system sees, the bytes that the disk
+//! holds for certain, and between the two the list of unsynced operations in order. A sync empties one file's
+//! list into its durable bytes; a power loss lets any part of the list survive.
 //!
 //! # Invariants
 //! 1. What was synced and not written again survives every power loss, byte for byte. So does a length or a
 //!    name whose operation returned (unless [`SimOptions`] weakens that), and the bytes of `write_durable`.
 //! 2. A sync is a barrier for its own file only; between two syncs writes reach the disk in any order, in
 //!    units of 512 or 4096 bytes.
-//! 3. `write_durable` makes its own bytes durable and no earlier write of the file: code that relies on
-//!    more is found out.
+//! 3. `write_durable` makes its own bytes durable and no earlier write of the file: so tests detect code that
+//!    relies on more.
 //! 4. One thread, one seed, one list of faults: the same bytes, always.
 //!
 //! # How a crash test goes
@@ -61,7 +61,7 @@ pub struct SimOptions {
 #[derive(Clone)]
 struct Hook(Arc<Watcher>);
 
-/// Who watches: the file at hand, and the machine.
+/// The hook of a test: gets the path of the file, and the machine.
 type Watcher = dyn Fn(&Path, SimVolume) + Send + Sync;
 
 impl Hook {
@@ -193,9 +193,9 @@ impl SimVolume {
         self.lock().counts
     }
 
-    /// A number made of all operations so far, this machine's and those of the machines it came from by forks
-    /// and power losses: their kinds, files, places and lengths, in order. Two runs that do the same have the
-    /// same.
+    /// A number derived from all operations so far, this machine's and those of the machines it came from by
+    /// forks and power losses: their kinds, files, places and lengths, in order. Two runs that do the same
+    /// have the same.
     pub fn fingerprint(&self) -> u64 {
         self.lock().fingerprint
     }

@@ -20,7 +20,7 @@ macro_rules! cells {
                 Self(std::sync::atomic::$name::new(value))
             }
 
-            /// The value, nobody else having it.
+            /// The value; the caller has exclusive access.
             pub fn get_mut(&mut self) -> &mut $value {
                 self.0.get_mut()
             }

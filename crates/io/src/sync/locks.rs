@@ -1,7 +1,8 @@
-//! Locks on a schedule: taking one, and having let it go, are places where another thread may go on.
+//! Locks on a schedule: another thread may run whenever one is taken, and after it is released.
 //!
-//! Below is the real lock, so that threads outside of any schedule use the same one. Who finds it taken
-//! by a thread of the schedule waits by the schedule; taken by another, it really waits.
+//! Each lock wraps the real lock, so that threads outside of any schedule use the same one. A thread of the
+//! schedule that finds it held by another thread of the schedule waits by the schedule; if it is held by any
+//! other thread, it really waits.
 
 use crate::schedule::strand::{self, Waits};
 use std::fmt;
@@ -12,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 #[derive(Debug, Default)]
 struct Ours(AtomicUsize);
 
-/// Counts one guard of a thread on a schedule, and wakes who waits for the lock when it goes.
+/// Counts one guard of a thread on a schedule. When it is dropped, it wakes the threads that wait for the
+/// lock.
 #[derive(Debug)]
 struct Hold<'a>(Option<&'a Ours>);
 
@@ -47,7 +49,7 @@ impl Ours {
 }
 
 impl Hold<'_> {
-    /// The lock is free again, and the schedule knows it.
+    /// The lock is free again: tells the schedule to wake its waiters.
     fn gone(&mut self) {
         if let Some(ours) = self.0.take() {
             ours.0.fetch_sub(1, SeqCst);
@@ -140,12 +142,12 @@ macro_rules! lock {
                 self.real.into_inner()
             }
 
-            /// The value, nobody else having it.
+            /// The value; the caller has exclusive access.
             pub fn get_mut(&mut self) -> &mut T {
                 self.real.get_mut()
             }
 
-            /// Whether anybody has it.
+            /// Whether a thread holds it.
             pub fn is_locked(&self) -> bool {
                 strand::point();
                 self.real.is_locked()

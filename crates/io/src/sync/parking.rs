@@ -1,4 +1,4 @@
-//! Queues of sleepers by address, so that a lock word needs no room of its own for those who wait for it.
+//! Queues of sleepers by address, so that a lock word needs no space of its own for its waiters.
 
 /// What a look at a sleeping thread decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +35,14 @@ mod lot {
     use super::{Pick, Woken};
     use parking_lot_core::{DEFAULT_UNPARK_TOKEN, FilterOp, ParkResult, ParkToken, UnparkToken};
 
-    /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if
-    /// it slept.
+    /// Sleeps in the queue of `key` unless `validate` returns `false`; returns the moment of the wake-up in
+    /// nanoseconds, if it slept.
     ///
     /// # Safety
     /// `key` is an address that the caller owns and that outlives the call; `validate` neither panics nor
     /// parks.
     pub unsafe fn park(key: usize, tag: usize, validate: impl FnOnce() -> bool) -> Option<u64> {
-        // SAFETY: by the caller's promise nobody else parks under this address, and `validate` is harmless.
+        // SAFETY: by the caller's promise no other code parks under this address, and `validate` is harmless.
         let result = unsafe {
             parking_lot_core::park(key, validate, || {}, |_, _| {}, ParkToken(tag), None)
         };
@@ -52,7 +52,7 @@ mod lot {
         }
     }
 
-    /// Wakes sleepers of `key` from the first on as `pick` says, then calls `done` with the queue locked.
+    /// Wakes sleepers of `key` from the first on as `pick` decides, then calls `done` with the queue locked.
     ///
     /// # Safety
     /// As of [`park`], for both closures.
@@ -89,8 +89,8 @@ mod woven {
     use super::{Pick, Woken, lot};
     use crate::schedule::strand::{self, Waits};
 
-    /// Sleeps in the queue of `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if
-    /// it slept.
+    /// Sleeps in the queue of `key` unless `validate` returns `false`; returns the moment of the wake-up in
+    /// nanoseconds, if it slept.
     ///
     /// # Safety
     /// `key` is an address that the caller owns and that outlives the call; `validate` neither panics nor
@@ -100,7 +100,7 @@ mod woven {
             // SAFETY: the caller's promise.
             return unsafe { lot::park(key, tag, validate) };
         };
-        // The queue is locked while `validate` looks: nobody else goes on meanwhile.
+        // The queue is locked during `validate`: no other thread of the schedule runs meanwhile.
         if !strand::quietly(validate) {
             return None;
         }
@@ -109,7 +109,7 @@ mod woven {
         Some(me.clock_ns())
     }
 
-    /// Wakes sleepers of `key` from the first on as `pick` says, then calls `done` with the queue locked.
+    /// Wakes sleepers of `key` from the first on as `pick` decides, then calls `done` with the queue locked.
     ///
     /// # Safety
     /// As of [`park`], for both closures.

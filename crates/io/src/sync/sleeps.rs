@@ -20,7 +20,7 @@ impl WaitTimeoutResult {
 pub struct Condvar(parking_lot::Condvar);
 
 impl Condvar {
-    /// One that nobody waits on.
+    /// A condition variable without waiters.
     pub const fn new() -> Condvar {
         Condvar(parking_lot::Condvar::new())
     }
@@ -29,7 +29,7 @@ impl Condvar {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Waits until somebody notifies.
+    /// Waits until another thread notifies.
     pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
         match strand::current() {
             Some(me) => guard.without(|| {
@@ -39,7 +39,7 @@ impl Condvar {
         }
     }
 
-    /// Waits until somebody notifies, `span` at most.
+    /// Waits until another thread notifies, `span` at most.
     pub fn wait_for<T>(&self, guard: &mut MutexGuard<'_, T>, span: Duration) -> WaitTimeoutResult {
         let Some(me) = strand::current() else {
             return WaitTimeoutResult(self.0.wait_for(guard.real(), span).timed_out());
@@ -49,14 +49,14 @@ impl Condvar {
         WaitTimeoutResult(!notified)
     }
 
-    /// Wakes one who waits; the schedule says which.
+    /// Wakes one waiter; the schedule decides which.
     pub fn notify_one(&self) -> bool {
         strand::point();
         strand::wake_one(self.key());
         self.0.notify_one()
     }
 
-    /// Wakes all who wait.
+    /// Wakes all waiters.
     pub fn notify_all(&self) -> usize {
         strand::point();
         strand::wake(self.key());
@@ -74,7 +74,7 @@ impl SpinWait {
         SpinWait
     }
 
-    /// Whether spinning on is worth it: never.
+    /// Whether to spin on: never.
     pub fn spin(&mut self) -> bool {
         false
     }
@@ -104,13 +104,13 @@ pub mod futex {
         }
     }
 
-    /// Wakes one who sleeps on `cell`; the schedule says which.
+    /// Wakes one thread that sleeps on `cell`; the schedule decides which.
     pub fn wake_one(cell: &AtomicU32) {
         strand::point();
         strand::wake_one(key(cell));
     }
 
-    /// Wakes all who sleep on `cell`.
+    /// Wakes all threads that sleep on `cell`.
     pub fn wake_all(cell: &AtomicU32) {
         strand::point();
         strand::wake(key(cell));

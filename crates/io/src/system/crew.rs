@@ -1,12 +1,13 @@
 //! Helpers that put several runs of a batch in flight where io_uring is refused, as most containers do.
 //!
-//! The caller works too, and never waits for a helper to be free: a batch is done by whoever is there.
-//! Helpers are started when a batch finds none idle, up to [`MAX_HELPERS`], and then stay.
+//! The caller works too, and never waits for a helper to be free: the caller and the helpers that are idle do
+//! the batch. Helpers are started when a batch finds none idle, up to [`MAX_HELPERS`], and then stay.
 //!
 //! # The invariant that the `unsafe` rests on
-//! A task lends its work to the crew by a raw pointer. A helper touches that pointer only between `enter` and
-//! `leave`; `enter` fails once the task is closed; the lender closes it and waits until nobody is inside
-//! before the borrow ends, also when it unwinds.
+//!
+//! A task lends its work to the crew by a raw pointer. A helper uses that pointer only while it is counted in
+//! the task, and it is not counted once the task is closed. The lender closes the task and waits until no
+//! helper is counted before the borrow ends, also when it unwinds.
 
 use crate::thread;
 use parking_lot::{Condvar, Mutex};
@@ -68,7 +69,7 @@ impl Drop for Leave<'_> {
     }
 }
 
-/// The lender closes its task and waits for those inside, even by a panic.
+/// The lender closes its task and waits for the helpers inside, even by a panic.
 struct Close<'a>(&'a Task);
 
 impl Drop for Close<'_> {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
-/// Descriptors, the poison, and who may change the length or sync just now.
+/// Descriptors, the poison, and the locks of length changes and syncs.
 #[derive(Debug)]
 pub(crate) struct SystemFile {
     path: PathBuf,
@@ -284,7 +284,7 @@ mod batch {
             moved[place] = match usize::try_from(job.result) {
                 Ok(count) => Ok(count),
                 Err(_) => match Errno::from_raw_os_error(-job.result) {
-                    // The plain engine starts this run anew.
+                    // The plain engine starts this run again.
                     Errno::AGAIN | Errno::INTR | Errno::CANCELED => Ok(0),
                     errno => Err(errno),
                 },

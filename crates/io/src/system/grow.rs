@@ -17,7 +17,7 @@ pub(crate) fn set_len(lanes: &Lanes, old: u64, new: u64, fill: Fill) -> Result<(
     }
     let outcome = grow(lanes, old, new, fill);
     if outcome.is_err() {
-        // Best effort: the caller learns of the failure, and a disk that is full gets its space back.
+        // Best effort: the caller gets the error, and a disk that is full gets its space back.
         let _kept_longer = rustix::fs::ftruncate(lanes.cached(), old);
     }
     outcome

@@ -113,7 +113,7 @@ impl Direct {
         };
         let (ours, theirs) = (rustix::fs::fstat(cached)?, rustix::fs::fstat(&fd)?);
         if (ours.st_dev, ours.st_ino) != (theirs.st_dev, theirs.st_ino) {
-            // Somebody put another file in its place between the two opens.
+            // Another file was put in its place between the two opens.
             return Err(Errno::BUSY);
         }
         let Some((memory_unit, offset_unit)) = alignment(&fd) else {
@@ -131,7 +131,7 @@ impl Direct {
         }))
     }
 
-    /// No direct descriptor elsewhere; Apple's systems are asked not to cache what passes.
+    /// No direct descriptor elsewhere; Apple's systems get a request not to cache the data.
     #[cfg(not(target_os = "linux"))]
     fn open(cached: &OwnedFd, _path: &Path, _writable: bool) -> Result<Option<Direct>, Errno> {
         #[cfg(target_vendor = "apple")]
@@ -141,8 +141,8 @@ impl Direct {
     }
 }
 
-/// What the kernel says of memory and offset alignment; 4096 for both where it says nothing (before
-/// Linux 6.1), `None` where it says that direct I/O is not possible.
+/// The kernel's units of memory and offset alignment; 4096 for both where it reports none (before Linux 6.1),
+/// `None` where it reports that direct I/O is not possible.
 #[cfg(target_os = "linux")]
 pub(crate) fn alignment(fd: &OwnedFd) -> Option<(usize, u64)> {
     use rustix::fs::{AtFlags, StatxFlags, statx};
@@ -163,7 +163,7 @@ pub(crate) fn alignment(fd: &OwnedFd) -> Option<(usize, u64)> {
     ))
 }
 
-/// Says once per mount and reason that the page cache is used.
+/// Logs once per mount and reason that the page cache is used.
 fn warn_once(path: &Path, reason: &'static str) {
     static SAID: Mutex<BTreeSet<(String, &'static str)>> = Mutex::new(BTreeSet::new());
     let mount = mount_of(path);

@@ -38,7 +38,7 @@
 //!
 //! # What can fail
 //! Beside the device: a second opener (`InUse`), a file system without direct I/O (falls back to the page
-//! cache and says so once), a kernel without io_uring (threads take its place).
+//! cache and logs that once), a kernel without io_uring (threads take its place).
 
 mod calls;
 mod crew;
@@ -213,7 +213,7 @@ impl Volume for SystemVolume {
         if rustix::fs::ioctl_ficlone(&copy, &source).is_ok() {
             return Ok(true);
         }
-        // Whatever stood in the way, a copy byte by byte is tried next and says what does.
+        // A copy byte by byte is tried next, and reports the error if there is one.
         drop(copy);
         self.remove(to)?;
         Ok(false)
@@ -254,7 +254,7 @@ fn lock(fd: &OwnedFd, path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// Makes the entry of `path` in its directory durable, be it there or gone.
+/// Makes the entry of `path` in its directory durable, whether it was created or removed.
 fn sync_directory_of(op: IoOp, path: &Path) -> Result<(), IoError> {
     let dir = here_if_empty(path.parent().unwrap_or(path));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

@@ -1,8 +1,8 @@
 //! io_uring: all runs of a batch in flight at once.
 //!
-//! Rings are kept in a pool and lent to one batch at a time, so that a ring has one user and threads that
-//! come and go cost nothing. A batch returns only when the kernel has reported every one of its runs: until
-//! then the kernel writes into, or reads from, memory that the caller lent us.
+//! A pool stores the rings and lends each to one batch at a time, so that a ring has one user and new threads
+//! need no ring of their own. A batch returns only when the kernel has reported every one of its runs: until
+//! then the kernel writes into, or reads from, memory that the caller lent.
 
 use io_uring::{IoUring, opcode, squeue, types};
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ const ENTRIES: u32 = 64;
 
 static POOL: Mutex<Vec<IoUring>> = Mutex::new(Vec::new());
 
-/// Whether the kernel lets us; asked once, by a ring that does nothing.
+/// Whether the kernel allows io_uring; tested once, by a ring that does nothing.
 pub(crate) fn available() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| match make() {
@@ -29,7 +29,7 @@ pub(crate) fn available() -> bool {
     })
 }
 
-/// A ring that has proved that it works: some sandboxes let rings be made and not entered.
+/// A ring that has been tested: some sandboxes let rings be created and not entered.
 #[expect(unsafe_code, reason = "the kernel's queues are filled by hand")]
 fn make() -> std::io::Result<IoUring> {
     let mut ring = IoUring::builder()
@@ -116,12 +116,13 @@ pub(crate) unsafe fn run(jobs: &mut [Job<'_>]) -> bool {
             next += 1;
             in_flight += 1;
         }
-        // While more waits to be submitted the ring is refilled as soon as there is room.
+        // While more jobs wait to be submitted the ring is refilled as soon as it has space.
         let want = if next < jobs.len() { 1 } else { in_flight };
         if let Err(error) = ring.submit_and_wait(want)
             && !is_passing(&error)
         {
-            // The kernel may hold pointers into the caller's memory and can no longer be asked to let go.
+            // The kernel may hold pointers into the caller's memory, and the requests can no longer be
+            // cancelled.
             tracing::error!(%error, "io_uring broke down with transfers under way");
             std::process::abort();
         }

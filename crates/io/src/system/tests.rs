@@ -157,7 +157,7 @@ fn an_environment_that_forces_the_plain_engine_still_batches() {
     assert_eq!(file.len_bytes().unwrap(), 4 * 8192);
 }
 
-/// Wants a small file system: `FURROW_SMALL_DISK` names a directory on one with less than 1 GiB free.
+/// Needs a small file system: `FURROW_SMALL_DISK` names a directory on one with less than 1 GiB free.
 #[test]
 fn a_file_system_that_is_full_says_so_and_the_length_stays() {
     let Some(dir) = std::env::var_os("FURROW_SMALL_DISK") else {

@@ -15,13 +15,13 @@ pub use woven::{JoinHandle, Scope, ScopedJoinHandle, scope, spawn_named, spawn_s
 /// Bytes of the stack of a thread started here. The system gives memory to the pages of it that are touched.
 pub const STACK_BYTES: usize = 2 << 20;
 
-/// Bytes that are left of this thread's stack; `None` where the system does not say.
+/// Bytes that are left of this thread's stack; `None` where the system does not report it.
 #[inline]
 pub fn stack_left() -> Option<usize> {
     stacker::remaining_stack()
 }
 
-/// Runs `body` with at least so many bytes of stack: on this thread's own, or on one made for it where
+/// Runs `body` with at least so many bytes of stack: on this thread's own, or on one allocated for it where
 /// less is left.
 pub fn with_stack<T>(bytes: usize, body: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(bytes, bytes.next_multiple_of(1 << 20), body)

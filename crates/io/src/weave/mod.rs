@@ -1,20 +1,20 @@
-//! Interleavings, drawn by a seed: the engine's threads one at a time, in an order that can be had again.
+//! Interleavings, drawn by a seed: the engine's threads run one at a time, in an order that can be repeated.
 //!
 //! With the feature `weave`, which only tests turn on, each lock, atomic, sleep and wake-up of
 //! [`crate::sync`], [`crate::thread`] and [`crate::time`] is a place where the running thread may have to
-//! stand back for another. Threads are real ones, so that whatever they keep by thread stays theirs, but only
-//! the one whose turn it is runs. Who is next, a random number says: a seed is a schedule.
+//! give way to another. The threads are real, so thread-local data works, but only one of them runs at a
+//! time. A random number decides which is next: a seed is a schedule.
 //!
-//! Two ways of drawing take turns (even and odd seeds). In the one, the thread that runs goes on most
-//! of the time, and otherwise anybody is next. In the other threads have priorities, the first of those that
-//! can run does, and now and then it falls behind all others (after Burckhardt and others, "A Randomized
-//! Scheduler with Probabilistic Guarantees of Finding Bugs"): few changes at places that matter.
+//! There are two ways of drawing, for even and odd seeds. In the one, the running thread goes on most of the
+//! time, and otherwise any thread is next. In the other, threads have priorities: the first of those that can
+//! run does, and sometimes it falls behind all others (after Burckhardt and others, "A Randomized Scheduler
+//! with Probabilistic Guarantees of Finding Bugs"): few changes at places that matter.
 //!
-//! Time is the schedule's as well: a step takes a microsecond, now and then somebody stalls for long, and
-//! when all sleep the clock leaps to the first whose time is over. A schedule ends in a finding when a thread
-//! panics, when all wait for each other, or when there is no end to it.
+//! The schedule also drives the clock: a step takes a microsecond, sometimes a thread stalls for long, and
+//! when all threads sleep the clock advances to the first whose time is over. A schedule ends in a finding
+//! when a thread panics, when all threads wait for each other, or when it does not end.
 //!
-//! Without the feature [`explore`] has a body run a few times as the system likes.
+//! Without the feature [`explore`] runs a body a few times as the system schedules it.
 
 pub use crate::schedule::{Finding, Tried};
 #[cfg(feature = "weave")]
@@ -90,8 +90,8 @@ pub fn point() {
     strand::point();
 }
 
-/// Calls `body` with no other thread of the schedule going on meanwhile: for what is made once, while others
-/// would really wait for it.
+/// Calls `body` while no other thread of the schedule runs: for what is initialised once, while others would
+/// really wait for it.
 #[inline]
 pub fn quietly<T>(body: impl FnOnce() -> T) -> T {
     #[cfg(feature = "weave")]

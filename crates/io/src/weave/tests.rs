@@ -1,4 +1,4 @@
-//! The schedules find what they should, and nothing where there is nothing.
+//! The schedules find the faults that are there, and none where there is none.
 
 use super::{together, try_explore};
 use crate::sync::atomic::{AtomicU32, AtomicU64, Ordering::SeqCst};

@@ -7,17 +7,17 @@
 //!
 //! # Invariants
 //! 1. Each block holds every arm exactly once; the baseline has two arms when the control is on.
-//! 2. The order is a function of (arms, blocks, seed) and nothing else.
-//! 3. With at least as many blocks as arms, every arm stands at every place equally often in each full
-//!    square, and follows every other arm equally often (Williams) where the number of arms is even; an
-//!    odd number needs two squares for that.
+//! 2. The order is a function of (arms, blocks, seed) alone.
+//! 3. With at least as many blocks as arms, every arm is at every place equally often in each full square,
+//!    and follows every other arm equally often (Williams) where the number of arms is even; an odd number
+//!    needs two squares for that.
 //! 4. With fewer blocks no arm holds one place in more than half of the blocks, where that is possible.
 //!
 //! # Algorithm
-//! 1. Cells are the product of the factors' levels, the last factor running fastest.
+//! 1. Cells are all combinations of the factors' levels, the last factor running fastest.
 //! 2. Arms are the cells in order, then the baseline's second label.
-//! 3. Full squares: the rows of a Williams square, labels and rows shuffled. The rest of the blocks:
-//!    random orders, drawn anew until rule 4 holds.
+//! 3. Full squares: the rows of a Williams square, labels and rows shuffled. The rest of the blocks: random
+//!    orders, drawn again until rule 4 holds.
 //!
 //! # What can fail
 //! Nothing: a plan is checked before ([`crate::plan::Plan::check`]).
@@ -28,7 +28,7 @@ pub use order::{block_orders, most_at_one_place};
 
 use serde::{Deserialize, Serialize};
 
-/// What is varied.
+/// A setting that is varied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Name of the setting: `files`.
@@ -65,7 +65,7 @@ impl Factor {
         }
     }
 
-    /// A factor whose levels are words without an order.
+    /// A factor whose levels are names without an order.
     pub fn words(name: &str, levels: &[&str]) -> Factor {
         let levels = levels
             .iter()

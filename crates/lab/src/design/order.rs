@@ -16,8 +16,8 @@ pub fn block_orders(arms: usize, blocks: usize, seed: u64) -> Vec<Vec<usize>> {
     orders
 }
 
-/// A Williams square with shuffled labels and rows. An odd number of arms balances who follows whom
-/// only over a square and its mirror image; the pair is given when there is room for both.
+/// A Williams square with shuffled labels and rows. An odd number of arms balances which arm follows which
+/// only over a square and its mirror image; both are returned when there are blocks for both.
 fn williams_rows(arms: usize, pair: bool, stream: &mut Stream) -> Vec<Vec<usize>> {
     let mut labels: Vec<usize> = (0..arms).collect();
     stream.shuffle(&mut labels);
@@ -74,7 +74,7 @@ fn watched_rows(arms: usize, blocks: usize, stream: &mut Stream) -> Vec<Vec<usiz
     best.map(|(_, rows)| rows).unwrap_or_default()
 }
 
-/// How often the same arm stands at the same place, at most.
+/// How often the same arm is at the same place, at most.
 pub fn most_at_one_place(rows: &[Vec<usize>]) -> usize {
     let arms = rows.first().map_or(0, Vec::len);
     (0..arms)

@@ -54,7 +54,7 @@ impl Capture {
         }
     }
 
-    /// The source and the compiler that this program was made of; empty texts are unknown.
+    /// The source and the compiler of this program; empty texts are unknown.
     #[must_use]
     pub fn of_build(mut self, commit: &str, compiler: &str) -> Capture {
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
@@ -79,7 +79,7 @@ impl Capture {
         host::cpu_ticks()?.steal_percent_since(self.ticks?)
     }
 
-    /// The environment, with what only the end can tell.
+    /// The environment, with the facts that are known only at the end.
     #[must_use]
     pub fn finish(mut self) -> Environment {
         self.environment.steal_percent = self.steal_percent();
@@ -87,7 +87,7 @@ impl Capture {
     }
 }
 
-/// The kernel's own words, with the system's name before a bare version.
+/// The kernel's own text, with the system's name before a bare version.
 fn system_name(kernel: &str) -> String {
     let bare = kernel.starts_with(|c: char| c.is_ascii_digit());
     if bare {
@@ -109,7 +109,7 @@ fn volume_facts(dir: &Path) -> VolumeFacts {
     let mount = host::mount_of(dir);
     let alignment = alignment_of(dir);
     let device = host::device_of(dir);
-    // A directory that is still to be made has the space of the nearest one above it.
+    // A directory that is still to be created has the space of the nearest one above it.
     let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
     let volume = SystemVolume::new();
     let space = absolute

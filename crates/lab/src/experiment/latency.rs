@@ -1,4 +1,4 @@
-//! Latency histograms: recorded per run, kept whole, so that runs can be merged later.
+//! Latency histograms: recorded per run and stored whole, so that runs can be merged later.
 
 use crate::results::Latency;
 use base64::Engine;
@@ -14,11 +14,11 @@ pub fn new_histogram() -> Result<Histogram<u64>, CreationError> {
     Ok(histogram)
 }
 
-/// What the report needs of a histogram of microseconds. `closed_loop` says that sessions waited for
-/// each answer, so that waiting in line before a request is missing from the figures.
+/// The report's figures of a histogram of microseconds. `closed_loop` is true if sessions waited for each
+/// answer, so that waiting in line before a request is missing from the figures.
 pub fn latency_of(operation: &str, histogram: &Histogram<u64>, closed_loop: bool) -> Latency {
     let mut bytes = Vec::new();
-    // Writing to memory fails for counts beyond the format only; the percentiles stand without it.
+    // Writing to memory fails for counts beyond the format only; the percentiles are valid without it.
     let whole = V2Serializer::new().serialize(histogram, &mut bytes).is_ok();
     let at = |quantile: f64| histogram.value_at_quantile(quantile);
     let is_empty = histogram.is_empty();
@@ -38,7 +38,7 @@ pub fn latency_of(operation: &str, histogram: &Histogram<u64>, closed_loop: bool
     }
 }
 
-/// The whole histogram back, where it was kept and is readable.
+/// The whole histogram back, if it was stored and is readable.
 pub fn histogram_of(latency: &Latency) -> Option<Histogram<u64>> {
     let bytes = STANDARD.decode(latency.histogram.as_ref()?).ok()?;
     Deserializer::new().deserialize(&mut bytes.as_slice()).ok()

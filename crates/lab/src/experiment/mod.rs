@@ -1,12 +1,12 @@
-//! What an experiment must bring: a question, factors, and how one run goes.
+//! The interface of an experiment: a question, factors, and the steps of one run.
 //!
 //! # Purpose
-//! The runner knows order, journal, guard and statistics; an experiment knows its engine. Between them
-//! stands this trait, so that the same machine drives the built-in engine, a server by its address, or
-//! a model in a test.
+//! The runner does order, journal, guard and statistics; an experiment controls its engine. This trait is
+//! between them, so that the same machinery drives the built-in engine, a server by its address, or a model
+//! in a test.
 //!
 //! # Invariants an experiment keeps
-//! 1. Whatever it makes is claimed first ([`RunContext::claim`]) and has a name nobody else uses; the
+//! 1. Everything it creates is claimed first ([`RunContext::claim`]) and has a unique name; the
 //!    [`RunContext::tag`] helps.
 //! 2. [`Experiment::measure`] fills `response` with a positive, finite number, and looks at
 //!    [`RunContext::is_cancelled`] every now and then.
@@ -36,13 +36,13 @@ use thiserror::Error;
 /// Why a step of a run did not work.
 #[derive(Debug, Error)]
 pub enum StepError {
-    /// The operator asked to stop.
+    /// The operator requested a stop.
     #[error("cancelled")]
     Cancelled,
-    /// The guard or the journal said no.
+    /// The guard or the journal refused the step.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// The file system said no.
+    /// The file system refused it.
     #[error(transparent)]
     Io(#[from] IoError),
     /// Anything else, in a sentence.
@@ -50,24 +50,24 @@ pub enum StepError {
     Failed(String),
 }
 
-/// Options that make no sense, in a sentence that says what to do.
+/// Invalid options, in a sentence that explains what to do.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0}")]
 pub struct OptionsError(pub String);
 
-/// Stands behind the question of an experiment whose drives are modelled.
+/// Appended to the question of an experiment whose drives are modelled.
 const MODEL_LABEL: &str = " (MODEL of drives, not a measurement)";
 
 /// One experiment.
 ///
-/// What has no default is what every experiment needs: a question ([`Experiment::subject`]), something that
-/// varies ([`Experiment::factors`]), a guess at bytes and seconds ([`Experiment::forecast`]), and the steps
-/// of a run. All else may be left out.
+/// Methods without a default are those that every experiment needs: a question ([`Experiment::subject`]),
+/// factors ([`Experiment::factors`]), a forecast of bytes and seconds ([`Experiment::forecast`]), and the
+/// steps of a run. All others may be left out.
 pub trait Experiment {
-    /// Question, target, workload, factor and response in words.
+    /// Question, target, workload, factor and response as text.
     fn subject(&self) -> results::Experiment;
 
-    /// What is varied, in the order of the cells.
+    /// The factors, in the order of the cells.
     fn factors(&self) -> Vec<Factor>;
 
     /// Settings that are the same in every run, name and value as printed. They are part of the plan: the
@@ -99,12 +99,12 @@ pub trait Experiment {
     }
 
     /// Models of drives that runs work on, one line each. Where there is one, the question, the charts and
-    /// `results.json` say that the figures are those of a model.
+    /// `results.json` state that the figures are those of a model.
     fn models(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// The subject as it is printed: the question of an experiment on modelled drives says so.
+    /// The subject as it is printed: the question of an experiment on modelled drives states that.
     fn labelled_subject(&self) -> results::Experiment {
         let mut subject = self.subject();
         if !self.models().is_empty() {
@@ -123,14 +123,14 @@ pub trait Experiment {
     fn volumes(&self) -> Vec<PathBuf>;
 
     /// What lies behind a directory of [`Experiment::volumes`]: its mount and device. Compared before each
-    /// run; a change stops the experiment. `None` where the system does not say.
+    /// run; a change stops the experiment. `None` where the system does not report it.
     fn volume_identity(&self, directory: &Path) -> Option<String> {
         let mount = furrow_io::host::mount_of(directory)?;
         Some(format!("{} on {}", mount.source, mount.mount_point))
     }
 
-    /// Why the plan cannot be carried out: what the target cannot do, what is not there. Asked once, before
-    /// anything is made; one sentence is enough to refuse the plan.
+    /// Why the plan cannot be carried out: features that the target lacks, files that are missing. Called
+    /// once, before anything is created; one sentence is enough to refuse the plan.
     fn refusals(&self) -> Vec<String> {
         Vec::new()
     }
@@ -138,14 +138,14 @@ pub trait Experiment {
     /// What one run is expected to need.
     fn forecast(&self, cell: &Cell) -> Forecast;
 
-    /// Memory that a run asks for at its beginning; 0 where that is not known.
+    /// Memory that a run allocates at its beginning; 0 where that is not known.
     fn memory_bytes(&self) -> u64 {
         0
     }
 
-    /// Makes what all runs share, once before the first of them: files that are restored before each run, a
+    /// Creates what all runs share, once before the first of them: files that are restored before each run, a
     /// database that all runs read. What it claims stays until [`Experiment::dispose`]. After a stop and a
-    /// resume it is made again.
+    /// resume it is created again.
     fn prepare(&mut self, _context: &mut RunContext<'_>) -> Result<(), StepError> {
         Ok(())
     }
@@ -167,7 +167,7 @@ pub trait Experiment {
         Ok(())
     }
 
-    /// Checks that the load did what it says: as many rows as asked for.
+    /// Checks that the load did what it reports: as many rows as requested.
     fn verify(
         &mut self,
         _cell: &Cell,
@@ -177,8 +177,8 @@ pub trait Experiment {
         Ok(())
     }
 
-    /// Closes and removes what the run made. What is left of its files and directories after this is
-    /// removed by the runner.
+    /// Closes and removes what the run created. The runner removes the files and directories that are left
+    /// after this.
     fn teardown(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError>;
 
     /// Closes what [`Experiment::prepare`] opened, after the last run or before a stop. Its files are removed
@@ -199,7 +199,7 @@ pub trait Experiment {
         (String::new(), String::new())
     }
 
-    /// What this experiment does not tell, one sentence each.
+    /// What this experiment does not show, one sentence each.
     fn limits(&self) -> Vec<String> {
         Vec::new()
     }
@@ -220,14 +220,14 @@ pub trait Experiment {
         None
     }
 
-    /// Sections of the report that this experiment alone has, made from what its runs recorded in
+    /// Sections of the report that this experiment alone has, derived from what its runs recorded in
     /// [`Run::extra`] and [`Run::figures`].
     fn sections(&self, _results: &Results) -> Vec<Section> {
         Vec::new()
     }
 }
 
-/// What is called while a run goes on, about ten times a second.
+/// Called while a run goes on, about ten times a second.
 pub type Watch = Box<dyn FnMut(&Live)>;
 
 /// What a step may use. A step of a run has a run; [`Experiment::prepare`] has none.
@@ -272,7 +272,7 @@ impl<'a> RunContext<'a> {
         self.run.map_or(0, |run| run.id)
     }
 
-    /// What the journal says has happened so far.
+    /// What has happened so far, according to the journal.
     pub fn history(&self) -> &History {
         self.log.history()
     }
@@ -297,7 +297,7 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Whether the operator asked to stop.
+    /// Whether the operator requested a stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)
     }
@@ -307,23 +307,24 @@ impl<'a> RunContext<'a> {
         self.cancel
     }
 
-    /// Announces a file that is about to be made.
+    /// Announces a file that is about to be created.
     pub fn claim_file(&mut self, path: &Path) -> Result<(), StepError> {
         self.claim(Kind::File, path.display().to_string())
     }
 
-    /// Announces a directory that is about to be made.
+    /// Announces a directory that is about to be created.
     pub fn claim_directory(&mut self, path: &Path) -> Result<(), StepError> {
         self.claim(Kind::Directory, path.display().to_string())
     }
 
-    /// Announces a directory that is about to be made and whose whole content will be ours: the directory of
-    /// an instance. It is removed with all that is in it, so nobody else may put anything there.
+    /// Announces a directory that is about to be created and whose whole content belongs to the experiment:
+    /// the directory of an instance. It is removed with everything in it, so no other program may put
+    /// anything there.
     pub fn claim_tree(&mut self, path: &Path) -> Result<(), StepError> {
         self.claim(Kind::Tree, path.display().to_string())
     }
 
-    /// Announces something that is about to be made. Refused when it is there.
+    /// Announces a thing that is about to be created. Refused when it exists.
     pub fn claim(&mut self, kind: Kind, name: String) -> Result<(), StepError> {
         let thing = Thing { kind, name };
         let run = self.run.map(|run| run.id);
@@ -341,12 +342,12 @@ impl<'a> RunContext<'a> {
         }
     }
 
-    /// Takes an announcement back: making it failed because it is somebody else's.
+    /// Takes an announcement back: the thing could not be created because another owner has it.
     pub fn release(&mut self, kind: Kind, name: String) -> Result<(), StepError> {
         Ok(guard::release(self.log, Thing { kind, name })?)
     }
 
-    /// Removes a file or an empty directory of ours.
+    /// Removes a file or an empty directory that the experiment created.
     pub fn remove(&mut self, kind: Kind, path: &Path) -> Result<Removal, StepError> {
         let thing = Thing {
             kind,
@@ -359,7 +360,7 @@ impl<'a> RunContext<'a> {
         )?)
     }
 
-    /// Says that a database of ours has been dropped.
+    /// Records that a database of the experiment has been dropped.
     pub fn database_removed(&mut self, name: &str) -> Result<(), StepError> {
         let thing = Thing {
             kind: Kind::Database,
@@ -382,7 +383,7 @@ impl<'a> RunContext<'a> {
         self.write(Event::Ceiling { run, probe })
     }
 
-    /// Says that a change to the system was put back.
+    /// Records that a change to the system was put back.
     pub fn reverted(&mut self, what: &str, verified: bool) -> Result<(), StepError> {
         self.write(Event::Revert {
             what: what.to_string(),
@@ -390,7 +391,7 @@ impl<'a> RunContext<'a> {
         })
     }
 
-    /// What this run, or the preparation, made and has not yet removed, newest first.
+    /// What this run, or the preparation, created and has not yet removed, newest first.
     pub fn owned(&self) -> Vec<Thing> {
         let run = self.run.map(|run| run.id);
         let of_run = |entry: &&(Option<u32>, Thing)| entry.0 == run;

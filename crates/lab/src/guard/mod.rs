@@ -1,18 +1,18 @@
-//! What the lab refuses to do.
+//! Conditions under which the lab refuses to work.
 //!
 //! # Purpose
-//! An experiment writes much and deletes much, unattended. It must not fill a disk that others need,
-//! run twice in one directory, or delete what it did not make.
+//! An experiment writes much and deletes much, unattended. It must not fill a disk that others need, run
+//! twice in one directory, or delete what it did not create.
 //!
 //! # Invariants
 //! 1. Before the first run every device has at least `space_factor` (1.2) times the predicted peak free;
-//!    volumes on one device are counted together.
-//!    The memory that a run asks for is available.
+//!    volumes on one device are counted together. The memory that a run needs is available.
 //! 2. One process per output directory: the journal is opened with the volume's lock.
-//! 3. A name is announced in the journal before the thing is made, and only if nothing of that name is
-//!    there. Only announced names are ever removed, newest first, each one only once.
-//! 4. A directory goes only when it is empty. What somebody put into it stays, and is told. The one exception
-//!    is claimed as such: a directory made for an instance alone, whose whole content is ours.
+//! 3. A name is announced in the journal before the thing is created, and only if nothing of that name
+//!    exists. Only announced names are ever removed, newest first, each one only once.
+//! 4. A directory is removed only when it is empty. Files of others in it stay, and are reported. The one
+//!    exception is claimed as such: a directory created for an instance alone, whose whole content belongs to
+//!    the experiment.
 //!
 //! # What can fail
 //! [`GuardError`].
@@ -45,7 +45,7 @@ pub enum GuardError {
         bytes(*free_bytes)
     )]
     Memory {
-        /// What a run asks for.
+        /// The memory that a run needs.
         needed_bytes: u64,
         /// What could be had without swapping.
         free_bytes: u64,
@@ -68,16 +68,16 @@ pub enum GuardError {
         /// The directory.
         path: PathBuf,
     },
-    /// The experiment says what stands against the plan.
+    /// The experiment cannot carry out the plan.
     #[error("{}", reasons.join("; "))]
     Unable {
         /// One sentence each.
         reasons: Vec<String>,
     },
-    /// The file system said no.
+    /// The file system refused an operation.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// The journal said no.
+    /// The journal refused an operation.
     #[error(transparent)]
     Journal(#[from] JournalError),
 }

@@ -1,4 +1,4 @@
-//! What is ours, and how it goes.
+//! Which things the experiment owns, and their removal.
 
 use super::GuardError;
 use crate::journal::{Event, Kind, Log, Thing};
@@ -10,13 +10,13 @@ use std::path::Path;
 pub enum Removal {
     /// It is gone.
     Gone,
-    /// It was never made: the process died between the announcement and the making.
+    /// It was never created: the process died between the announcement and the creation.
     NeverMade,
-    /// A directory in which somebody else keeps something; it stays.
+    /// A directory that contains files of others; it stays.
     NotEmpty,
 }
 
-/// Announces a thing that is about to be made. Refused when a file or directory of that name is there.
+/// Announces a thing that is about to be created. Refused when a file or directory of that name exists.
 pub fn claim(
     log: &mut Log,
     volume: &dyn Volume,
@@ -31,7 +31,7 @@ pub fn claim(
     Ok(log.append(Event::Created { run, thing })?)
 }
 
-/// Takes an announcement back: the thing turned out to be somebody else's, or stays on purpose.
+/// Takes an announcement back: the thing belongs to another owner, or stays on purpose.
 pub fn release(log: &mut Log, thing: Thing) -> Result<(), GuardError> {
     if !is_owned(log, &thing) {
         return Err(GuardError::NotOurs { thing });
@@ -128,7 +128,7 @@ mod tests {
         let removed = remove_file_or_directory(&mut log, volume.as_ref(), &ours).unwrap();
         assert_eq!(removed, Removal::Gone);
         assert!(!volume.exists(Path::new(&ours.name)).unwrap());
-        // Somebody makes a file of the same name: it is not ours any more.
+        // Another program creates a file of the same name: the experiment does not own it.
         write_file(volume.as_ref(), Path::new(&ours.name), b"y").unwrap();
         assert!(remove_file_or_directory(&mut log, volume.as_ref(), &ours).is_err());
     }

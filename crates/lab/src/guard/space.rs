@@ -1,4 +1,4 @@
-//! Is there room for the largest run.
+//! Checks that there is space for the largest run.
 
 use super::GuardError;
 use crate::report::words::bytes;
@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// One device against what is needed of it.
+/// One device, its free space and the space that the plan needs on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SpaceCheck {
     /// The volumes that lie on it.
     pub volumes: Vec<PathBuf>,
     /// Predicted peak times the factor.
     pub needed_bytes: u64,
-    /// What is free.
+    /// The free space.
     pub free_bytes: u64,
 }
 
 impl SpaceCheck {
-    /// Bytes missing; 0 when there is room.
+    /// Bytes missing; 0 when there is enough space.
     pub fn missing_bytes(&self) -> u64 {
         self.needed_bytes.saturating_sub(self.free_bytes)
     }
@@ -83,7 +83,7 @@ pub fn check_space(
     }
 }
 
-/// Whether so much memory is available; a machine that does not tell is believed to have it.
+/// Checks that so much memory is available; if the machine does not report it, the check passes.
 pub fn check_memory(needed_bytes: u64, free_bytes: Option<u64>) -> Result<(), GuardError> {
     match free_bytes {
         Some(free_bytes) if needed_bytes > free_bytes => Err(GuardError::Memory {
@@ -94,7 +94,8 @@ pub fn check_memory(needed_bytes: u64, free_bytes: Option<u64>) -> Result<(), Gu
     }
 }
 
-/// The space where a directory is, or would be made: that of the nearest one above it which exists.
+/// The free space at a directory, also one that does not exist yet: that of the nearest existing one above
+/// it.
 fn space_at(volume: &dyn Volume, path: &Path) -> Result<Space, IoError> {
     let above = path.ancestors().skip(1).filter(|dir| dir.is_absolute());
     let found = volume.space(path);

@@ -51,7 +51,7 @@ impl AppendFile {
         ))
     }
 
-    /// Goes on behind `kept`, the beginning of the content; what lies behind is cut off.
+    /// Continues behind `kept`, the beginning of the content; the bytes behind it are cut off.
     pub fn keep(&mut self, kept: &[u8]) -> Result<(), IoError> {
         let full = kept.len() / BLOCK * BLOCK;
         self.tail = kept[full..].to_vec();
@@ -82,7 +82,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// The path it was made or opened by.
+    /// The path that it was created or opened by.
     pub fn path(&self) -> &Path {
         self.file.path()
     }

@@ -4,7 +4,7 @@ use furrow_io::time::{Moment, WallTime};
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// Tells the time in microseconds since 1970, UTC.
+/// Returns the time in microseconds since 1970, UTC.
 pub trait Clock: Send + Sync + Debug {
     /// Now; never earlier than before within one session.
     fn now_us(&self) -> i64;
@@ -46,7 +46,7 @@ impl Clock for SystemClock {
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that stands at `us`.
+    /// A clock that shows `us`.
     pub fn at(us: i64) -> ManualClock {
         ManualClock(AtomicI64::new(us))
     }

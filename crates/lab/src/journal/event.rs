@@ -59,7 +59,7 @@ pub enum Event {
         /// Directory, and mount and device behind it.
         behind: Vec<(String, String)>,
     },
-    /// What all runs share is about to be made.
+    /// What all runs share is about to be created.
     Preparing {
         /// How often it has been, this time included.
         attempt: u32,
@@ -78,14 +78,14 @@ pub enum Event {
         /// The state.
         state: State,
     },
-    /// Something is about to be made: from here on it is ours.
+    /// A thing is about to be created: from here on the experiment owns it.
     Created {
         /// The run; `None` for the experiment as a whole.
         run: Option<u32>,
         /// What.
         thing: Thing,
     },
-    /// Something announced as made was found to be somebody else's, or was never made.
+    /// An announced thing was found to belong to another owner, or was never created.
     Released {
         /// What.
         thing: Thing,
@@ -130,7 +130,7 @@ pub enum Event {
         /// Whether it was verified.
         verified: bool,
     },
-    /// Worth a sentence.
+    /// A remark.
     Note {
         /// The run, if it is about one.
         run: Option<u32>,
@@ -175,13 +175,13 @@ pub struct CeilingProbe {
 pub enum State {
     /// Not begun.
     Planned,
-    /// The database is being made.
+    /// The database is being created.
     Setup,
     /// The load runs.
     Measure,
     /// Figures are read.
     Collect,
-    /// The load is checked: as many rows as asked for.
+    /// The load is checked: as many rows as requested.
     Verify,
     /// The database is being removed.
     Teardown,
@@ -201,7 +201,7 @@ impl State {
         State::Teardown,
     ];
 
-    /// The word.
+    /// The name of the state.
     pub fn word(self) -> &'static str {
         match self {
             State::Planned => "planned",
@@ -228,7 +228,7 @@ pub enum Outcome {
     Interrupted,
 }
 
-/// What kind of thing was made.
+/// The kind of a thing that was created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -236,13 +236,13 @@ pub enum Kind {
     File,
     /// A directory; removed only when empty.
     Directory,
-    /// A directory whose whole content is ours; removed with it.
+    /// A directory whose whole content belongs to the experiment; removed with it.
     Tree,
     /// A database on a target; removed by the experiment.
     Database,
 }
 
-/// A thing that was made, by kind and full name.
+/// A thing that was created, by kind and full name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Thing {
     /// Kind.

@@ -1,4 +1,5 @@
-//! What a journal says has happened: the state of every run, what is still ours, what to tell.
+//! The history that a journal records: the state of every run, what the experiment still owns, what to
+//! report.
 
 use super::{CeilingProbe, Event, JournalError, Line, Outcome, State, Thing};
 use crate::plan::{Plan, PlannedRun};
@@ -12,7 +13,7 @@ pub const RETRIES: usize = 1;
 /// The story of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunHistory {
-    /// Where it stands.
+    /// Its state.
     pub state: State,
     /// Attempts so far.
     pub attempts: u32,
@@ -63,7 +64,7 @@ impl RunHistory {
     }
 }
 
-/// All that a journal says.
+/// Everything that a journal records.
 #[derive(Debug, Clone)]
 pub struct History {
     /// The plan.
@@ -82,7 +83,7 @@ pub struct History {
     pub rounds_judged: u32,
     /// Whether a search has ended.
     pub search_over: bool,
-    /// How often what all runs share was made.
+    /// How often what all runs share was created.
     pub preparations: u32,
     /// When the experiment began.
     pub started_us: i64,
@@ -90,7 +91,7 @@ pub struct History {
     pub last_us: i64,
     /// Runs that were ever begun, by id.
     pub runs: BTreeMap<u32, RunHistory>,
-    /// What is ours and still there, oldest first, with the run that made it.
+    /// Things that the experiment owns and that still exist, oldest first, with the run that created them.
     pub owned: Vec<(Option<u32>, Thing)>,
     /// What was done otherwise than planned.
     pub deviations: Vec<Deviation>,
@@ -103,7 +104,7 @@ pub struct History {
 }
 
 impl History {
-    /// The story that `lines` tell.
+    /// The history that `lines` record.
     pub fn of(path: &Path, lines: &[Line]) -> Result<History, JournalError> {
         let no_plan = || JournalError::NoPlan {
             path: path.to_path_buf(),
@@ -218,7 +219,7 @@ impl History {
             .any(|&(_, dropped)| dropped as usize == cell)
     }
 
-    /// Whether a run of the plan is still to be made.
+    /// Whether a run of the plan still has to run.
     pub fn is_open(&self, run: &PlannedRun) -> bool {
         !self.is_settled(run.id)
             && !(self.plan.search && (self.search_over || self.is_dropped(run.cell.index)))

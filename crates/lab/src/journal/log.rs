@@ -1,4 +1,4 @@
-//! A journal together with what it says so far: every event goes to the disk first, then into the story.
+//! A journal together with its history so far: every event goes to the disk first, then into the history.
 
 use super::{Clock, Event, History, Journal, JournalError, Line, State};
 use furrow_io::Volume;
@@ -70,13 +70,13 @@ impl Log {
         self.append(Event::Step { run, state })
     }
 
-    /// Now; never before the last event: a clock that was set back between two sessions is carried on
-    /// from where the journal stands.
+    /// Now; never before the last event: a clock that was set back between two sessions is continued from the
+    /// time of the journal.
     pub fn now_us(&self) -> i64 {
         self.clock.now_us() + self.behind_us
     }
 
-    /// What has happened.
+    /// The history so far.
     pub fn history(&self) -> &History {
         &self.history
     }

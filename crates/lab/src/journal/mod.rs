@@ -1,11 +1,11 @@
-//! The journal of an experiment: what was planned, done, made and removed, one JSON line an event.
+//! The journal of an experiment: what was planned, done, created and removed, one JSON line an event.
 //!
 //! # Purpose
-//! After Ctrl-C, a power cut or `kill -9` the experiment goes on where it stopped, removes what the
-//! interrupted run left behind and nothing else, and the report can tell what happened.
+//! After Ctrl-C, a power cut or `kill -9` the experiment continues where it stopped, removes what the
+//! interrupted run left behind and nothing else, and the report can describe what happened.
 //!
 //! # Invariants
-//! 1. A line is durable before the act that it announces begins (`created` before the thing is made) or
+//! 1. A line is durable before the act that it announces begins (`created` before the thing is created) or
 //!    before the next one begins (all others).
 //! 2. Lines are numbered without gaps. The last one may be torn, in several pieces even where its
 //!    sectors were written out of order: it is then as if it had not been written. A damaged line
@@ -16,7 +16,7 @@
 //!
 //! # The states of a run
 //! `planned -> setup -> measure -> collect -> verify -> teardown -> done | failed | interrupted`. A run
-//! counts when its `run-end` says so; the figures stand in its last `metric` line. After an interruption
+//! counts when its `run-end` records that; the figures are in its last `metric` line. After an interruption
 //! in any state the run starts again from `planned`, under a higher attempt, once its leftovers are gone.
 //!
 //! # What can fail
@@ -46,7 +46,7 @@ pub const FILE_NAME: &str = "journal.jsonl";
 /// A journal that cannot be written or believed.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    /// The file system said no.
+    /// The file system refused an operation.
     #[error("the journal cannot be written or read: {0}")]
     Io(#[from] IoError),
     /// A line before the last is not an event, or its number is not the next one.

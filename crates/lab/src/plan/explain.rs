@@ -1,4 +1,4 @@
-//! What a plan would do, how long it would take, and what it could see; nothing is run.
+//! What a plan would do, how long it would take, and which effect it could detect; nothing is run.
 
 use super::{PROMISED_POWER, Plan, PlannedRun};
 use crate::report::words::{bytes, change, round_percent};
@@ -26,8 +26,8 @@ pub struct Forecast {
 pub enum TimeModel {
     /// A rate that was assumed.
     Assumed,
-    /// A pilot run of the baseline that took this many seconds where the forecast said that many;
-    /// every forecast is scaled alike.
+    /// A pilot run of the baseline took `took` seconds and its forecast was `forecast` seconds; every
+    /// forecast is scaled alike.
     Pilot {
         /// Seconds the pilot took.
         took: f64,

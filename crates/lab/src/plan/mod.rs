@@ -1,9 +1,9 @@
 //! The plan of an experiment: all that is decided before the first run.
 //!
 //! # Purpose
-//! What is asked, of which levels, how often, in which order, judged by which margin. The plan is
-//! hashed before anything runs; the hash stands in the journal and in the report, so that a margin or
-//! a baseline chosen afterwards would show.
+//! The question, the levels, how often and in which order they run, and the margin for the verdict. The plan
+//! is hashed before anything runs. The hash is in the journal and in the report, so that a margin or a
+//! baseline chosen afterwards would show.
 //!
 //! # Invariants
 //! 1. The hash is SHA-256 over canonical JSON: keys sorted, no blanks, numbers as `serde_json` writes
@@ -46,7 +46,7 @@ const ROUNDS_PER_BLOCK: u32 = 4;
 /// The measure the verdict is about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Response {
-    /// In words: `elapsed time`.
+    /// As text: `elapsed time`.
     pub name: String,
     /// Unit as printed: `s`.
     pub unit: String,
@@ -67,7 +67,7 @@ pub enum Reset {
 }
 
 impl Reset {
-    /// As a reader is told.
+    /// As text for a reader.
     pub fn words(self) -> &'static str {
         match self {
             Reset::Fresh => "fresh database each run",
@@ -80,7 +80,7 @@ impl Reset {
 /// What the guard enforces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GuardLimits {
-    /// Free space asked for, as a multiple of the predicted peak.
+    /// Required free space, as a multiple of the predicted peak.
     pub space_factor: f64,
     /// Runs that fail one after the other before the experiment is stopped.
     pub failures_in_a_row: u32,
@@ -104,7 +104,7 @@ pub struct Plan {
     pub name: String,
     /// The question in plain words.
     pub question: String,
-    /// What is varied.
+    /// The factors.
     pub factors: Vec<Factor>,
     /// The level of each factor that everything is compared with.
     pub baseline: Vec<String>,
@@ -157,7 +157,7 @@ pub struct PlannedRun {
     pub position: u32,
     /// Column of the analysis: the cells in order, then the baseline's second label.
     pub arm: usize,
-    /// What is set.
+    /// Its settings.
     pub cell: Cell,
     /// Which label of the baseline.
     pub control: Control,
@@ -185,10 +185,10 @@ pub enum PlanError {
     /// The baseline is none of the cells.
     #[error("the baseline {} is not among the levels of the factors", baseline.join(", "))]
     NoBaseline {
-        /// The baseline asked for.
+        /// The requested baseline.
         baseline: Vec<String>,
     },
-    /// A level stands twice.
+    /// A level occurs twice.
     #[error("factor '{factor}' has level '{level}' twice")]
     DoubleLevel {
         /// The factor.
@@ -418,8 +418,8 @@ impl Plan {
         self.full_factorial() / PART
     }
 
-    /// The runs that are made, as far as that is known before: a search takes a part of what it has an order
-    /// for.
+    /// The runs that are likely, as far as that is known before: a search runs a part of the runs that it has
+    /// an order for.
     pub fn likely_runs(&self) -> Vec<PlannedRun> {
         let mut runs = self.runs();
         if self.search {

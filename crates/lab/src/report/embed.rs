@@ -47,7 +47,7 @@ pub(super) fn json_block(results: &Results, limit_bytes: usize) -> (String, Opti
     )
 }
 
-/// JSON on one line that can't end the element it stands in.
+/// JSON on one line that cannot end the element that contains it.
 fn compact(results: &Results) -> String {
     let text = serde_json::to_string(results).unwrap_or_else(|_| "{}".to_owned());
     // Inside a string of JSON these may be written as escapes; outside of strings they don't occur.

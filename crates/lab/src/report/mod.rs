@@ -2,25 +2,22 @@
 //!
 //! The page answers first and proves after: the sentence and what to set, why, the chart with every run as a
 //! dot, the table, where the time went, ceilings, noise, plan, machine, limits, the published shape, raw
-//! figures. It is made from a [`Results`] and nothing else, so that it can be made anew from `results.json`.
+//! figures. It is derived from a [`Results`] alone, so that it can be written again from `results.json`.
 //!
 //! # Invariants
 //! 1. One file: no address is fetched. A content security policy in the page forbids it; style, script and
 //!    figures are inline.
-//! 2. Nothing needs the script. It adds copy buttons and a link that saves the JSON, no more.
+//! 2. The page is complete without the script, which only adds copy buttons and a link that saves the JSON.
 //! 3. Every text that comes from outside (questions, names, reasons) is escaped; it can't become markup.
 //! 4. Every chart has a title that states what it shows, a description, and its figures as a table. Colour
-//!    never says anything that a shape or a word doesn't say too.
+//!    never shows anything that a shape or a text does not show too.
 //! 5. Green and red are used for a difference only where its interval excludes "no difference".
-//! 6. The page has less than 1.5 MB: large series are left out of its data block, and the page says so.
+//! 6. The page has less than 1.5 MB: large series are left out of its data block, and the page states that.
 //!
-//! # How a page is made
-//! `derive` sums up what the results don't spell out (waits by category, balance of files); `chart` draws,
-//! each chart twice, for desks and for phones; `section` writes the words; `embed` adds the raw figures; this
-//! file puts them in order.
+//! # How a page is written
 //!
 //! # What can fail
-//! Nothing: what was not measured is said to be so in its place.
+//! Nothing: a figure that was not measured is marked as such in its place.
 
 mod chart;
 pub mod derive;
@@ -41,7 +38,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 
 /// No page is larger.
 const PAGE_LIMIT_BYTES: usize = 1_500_000;
-/// Sections of charts whose figures come from the runs: with modelled drives they say so.
+/// Sections of charts whose figures come from the runs: with modelled drives they state that.
 const CHARTS: &[&str] = &["where", "files", "limits-used", "strips", "trust", "seed"];
 /// Head, header and last section, names of any length aside.
 const SLACK_BYTES: usize = 40_000;
@@ -117,7 +114,7 @@ pub fn render(results: &Results) -> String {
     page.into_string().chars().map(printable).collect()
 }
 
-/// All sections but the last, which needs to know how much room there is.
+/// All sections but the last, which needs to know how much space is left.
 fn body(results: &Results) -> Markup {
     let mut sections: Vec<(String, &str, Markup)> = Vec::new();
     for (id, heading) in SECTIONS.iter().skip(1).filter(|(id, _)| *id != "raw") {

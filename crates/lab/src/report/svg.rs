@@ -190,7 +190,7 @@ impl Svg {
         ));
     }
 
-    /// The element as a picture beside a word that says the same: hidden from readers of text.
+    /// The element as a picture beside a text with the same meaning: hidden from readers of text.
     pub(super) fn decoration(self, class: &str) -> Markup {
         let (width, height) = (at(self.width), at(self.height));
         PreEscaped(format!(

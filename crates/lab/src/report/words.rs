@@ -51,8 +51,8 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// A fraction as percent without needless decimals, for margins and probabilities: `2%`, `2.5%`. What would
-/// be nothing by that has two significant digits: `0.013%`.
+/// A fraction as percent without needless decimals, for margins and probabilities: `2%`, `2.5%`. A value that
+/// would be rounded to nothing has two significant digits: `0.013%`.
 pub fn round_percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     if percent.abs() < 1.0 && percent.is_finite() {
@@ -138,7 +138,8 @@ pub fn latency(microseconds: f64) -> String {
     }
 }
 
-/// "1 data file", "4 data files"; a word, or a level of several factors, stands for itself.
+/// "1 data file", "4 data files"; a level that is a name, or that combines several factors, is printed as it
+/// is.
 pub fn level_name(experiment: &Experiment, level: &str) -> String {
     let factor = &experiment.factor;
     let noun = if level == "1" {
@@ -153,7 +154,7 @@ pub fn level_name(experiment: &Experiment, level: &str) -> String {
     }
 }
 
-/// What is measured, with its unit: "elapsed time (s)".
+/// The measured response, with its unit: "elapsed time (s)".
 pub fn measure(response: &Response) -> String {
     let name = if response.name.is_empty() {
         "response"
@@ -202,7 +203,7 @@ pub fn chance(probability: f64) -> String {
     }
 }
 
-/// A word as a shell reads it.
+/// A text quoted for a shell.
 pub fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:,@=".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
@@ -290,7 +291,7 @@ mod tests {
             drift(&slope(-0.02, 0.01, 0.04), 7200.0),
             "+1.0% an hour (\u{2212}2.0 to +4.1%)"
         );
-        // A minute knows nothing of an hour.
+        // One minute is too short to extrapolate to an hour.
         assert_eq!(
             drift(&slope(-300.0, -30.0, 240.0), 60.0),
             "\u{2212}39.3% in 1 min 00 s (\u{2212}99.3 to +5360%)"

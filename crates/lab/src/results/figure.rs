@@ -1,4 +1,4 @@
-//! Figures with a name and a unit, for what no field of [`super::Run`] says.
+//! Figures with a name and a unit, for values that have no field in [`super::Run`].
 
 use super::{Better, Interval};
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! What the statistics say about each level.
+//! The statistics of each level.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! The schema of `results.json`.
 //!
-//! One value of [`Results`] is everything an experiment has to say: the question, the plan, the machine,
-//! every run as it was measured, what the statistics make of them, and the sentence at the end. The report,
-//! the terminal text, `runs.csv` and any later comparison read this value and nothing else, so that a page
-//! can be made anew from the file years after the run.
+//! One value of [`Results`] contains everything about an experiment: the question, the plan, the machine,
+//! every run as it was measured, the statistics, and the final sentence. The report, the terminal text,
+//! `runs.csv` and any later comparison read this value alone, so that a page can be written again from the
+//! file years after the run.
 //!
 //! # Invariants
 //! 1. Numbers are finite; what was not measured is `None` or an empty list, never 0 and never NaN
@@ -13,7 +13,7 @@
 //! 3. A failed run stays in the list with its reason; an outlier stays in the list with its label.
 //! 4. Times of one run are in seconds from its own start; [`Run::started_s`] is seconds from the start of the
 //!    experiment on a monotonic clock.
-//! 5. A ratio is `response(level) / response(baseline)`; whether less is better says [`Response::better`].
+//! 5. A ratio is `response(level) / response(baseline)`; [`Response::better`] says whether lower is better.
 //!
 //! # Versions
 //! [`SCHEMA_VERSION`] rises when a field changes its meaning or goes away. New optional fields come without a

@@ -1,4 +1,4 @@
-//! What was asked and what was planned.
+//! The question and the plan.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

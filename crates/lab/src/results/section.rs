@@ -1,7 +1,7 @@
-//! Sections of the report that an experiment brings: words, charts, tables, all of them data.
+//! Sections of the report that an experiment brings: texts, charts, tables, all of them data.
 //!
-//! An experiment describes what is to be shown; the report draws it, for desks, phones and print, with a
-//! legend and the figures behind each chart.
+//! An experiment describes what to show; the report draws it, for desks, phones and print, with a legend and
+//! the figures behind each chart.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -9,7 +9,7 @@ use crate::results::Run;
 use furrow_io::time::WallTime;
 
 impl Runner {
-    /// Tries a run once; the journal then says how it ended.
+    /// Tries a run once; the journal then records how it ended.
     pub(super) fn attempt(
         &mut self,
         experiment: &mut dyn Experiment,
@@ -186,7 +186,7 @@ impl Runner {
         Ok(trouble.map_or(Ok(()), Err))
     }
 
-    /// Removes what is ours, newest first. A directory that is not empty stays and is told.
+    /// Removes what the experiment owns, newest first. A directory that is not empty stays and is reported.
     pub(super) fn remove_leftovers(
         &mut self,
         experiment: &mut dyn Experiment,
@@ -245,8 +245,8 @@ impl Runner {
         Ok(())
     }
 
-    /// After a stop by failures the runs that caused it are tried again: whoever resumes has mended
-    /// what was wrong.
+    /// After a stop by failures the runs that caused it are tried again: an operator that resumes has
+    /// repaired the cause.
     pub(super) fn reopen_failures(&mut self) -> Result<(), RunnerError> {
         let history = self.log.history();
         if history.stopped_before.as_deref() != Some(super::Stop::Failures.words()) {

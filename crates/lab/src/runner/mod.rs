@@ -1,8 +1,8 @@
-//! Goes through a plan, unattended, and judges what came out.
+//! Runs a plan, unattended, and judges the results.
 //!
 //! # Purpose
-//! Start an experiment before going home; find it finished, or stopped for a reason that is written down,
-//! with nothing left behind that it made.
+//! Start an experiment before going home; find it finished, or stopped for a recorded reason, with nothing
+//! left behind that it created.
 //!
 //! # Invariants
 //! 1. Each state of a run is journalled before it begins; `metric` before the tear-down, so that figures
@@ -21,7 +21,7 @@
 //!    mark the gap, end unfinished runs as interrupted, remove what they left.
 //! 2. [`Runner::run`]: what all runs share is prepared; then for every run that is not settled: set-up,
 //!    measure, collect, verify, tear-down; then what was shared is removed, also at a stop.
-//! 3. [`Runner::results`] judges what is there ([`analyse`]).
+//! 3. [`Runner::results`] judges the runs so far ([`analyse`]).
 //!
 //! # What can fail
 //! [`RunnerError`]. Failing runs are not errors; a journal that cannot be written is.
@@ -64,10 +64,10 @@ pub enum RunnerError {
     OtherExperiment {
         /// In the journal.
         found: String,
-        /// Asked for.
+        /// Requested.
         wanted: String,
     },
-    /// What all runs share could not be made.
+    /// What all runs share could not be created.
     #[error("the experiment could not be prepared: {0}")]
     Prepare(String),
     /// What a run left behind cannot be removed.
@@ -122,7 +122,7 @@ pub enum Stop {
 }
 
 impl Stop {
-    /// As the report tells it.
+    /// As text in the report.
     pub fn words(self) -> &'static str {
         match self {
             Stop::Finished => "all blocks done",
@@ -237,7 +237,7 @@ impl Runner {
         Ok(runner)
     }
 
-    /// Adds blocks, up to so many in all. No more than there are: nothing happens.
+    /// Adds blocks, up to so many in all. Does nothing if the plan has as many already.
     pub fn extend(&mut self, blocks: u32, experiment: &dyn Experiment) -> Result<(), RunnerError> {
         if blocks <= self.log.history().plan.blocks {
             return Ok(());
@@ -259,17 +259,17 @@ impl Runner {
         self.deadline_us = Some(if today > now { today } else { today + DAY_US });
     }
 
-    /// Tells the time model how long a pilot run took and what was forecast for it.
+    /// Passes the duration of a pilot run and its forecast to the time model.
     pub fn calibrate(&mut self, took_s: f64, forecast_s: f64) {
         self.time.calibrate(took_s, forecast_s);
     }
 
-    /// Says how far the load of the run under way has come, about ten times a second.
+    /// Reports the progress of the load of the current run, about ten times a second.
     pub fn watch_live(&mut self, watch: Watch) {
         self.live = Some(watch);
     }
 
-    /// What has happened so far.
+    /// The journal and the history so far.
     pub fn log(&self) -> &Log {
         &self.log
     }
@@ -298,8 +298,8 @@ impl Runner {
         Ok(stop)
     }
 
-    /// Has the experiment make what all runs share, unless every run is settled. A stop where the operator
-    /// asked for it meanwhile.
+    /// Has the experiment create what all runs share, unless every run is settled. Returns a stop if the
+    /// operator requested one meanwhile.
     fn prepare(&mut self, experiment: &mut dyn Experiment) -> Result<Option<Stop>, RunnerError> {
         if !self.runs.iter().any(|run| self.log.history().is_open(run)) {
             return Ok(None);
@@ -330,7 +330,7 @@ impl Runner {
         experiment: &mut dyn Experiment,
         error: RunnerError,
     ) -> Result<Option<Stop>, RunnerError> {
-        // What stands in the way of clearing is less than why there is something to clear.
+        // An error while clearing matters less than the error that made it necessary.
         let _ = self.dispose(experiment);
         Err(error)
     }
@@ -369,7 +369,7 @@ impl Runner {
                     return Ok(Stop::Space);
                 }
                 let outcome = self.attempt(experiment, &run, watch)?;
-                // What the run made is removed by now, also where the journal went with its directory.
+                // What the run created is removed by now, also where the journal went with its directory.
                 self.log.check_in_place(self.setup.volume.as_ref())?;
                 if outcome == Outcome::Interrupted {
                     return Ok(Stop::Cancelled);
@@ -470,7 +470,7 @@ impl Runner {
         }
     }
 
-    /// Judges what is there, after the end or after a stop.
+    /// Judges the runs so far, after the end or after a stop.
     pub fn results(
         &self,
         experiment: &dyn Experiment,

@@ -1,4 +1,4 @@
-//! Where the experiment stands, and how long it will still take.
+//! The progress of the experiment, and how long it will still take.
 
 use crate::plan::PlannedRun;
 use furrow_stats::mean;

@@ -1,10 +1,10 @@
 //! The answer as plain text: thirty lines at most, for a terminal, a mail or a log.
 //!
 //! # Invariants
-//! 1. The same sentence, figures and words as on the page: both take them from `report::words`.
-//! 2. No line is wider than asked for; there are at most [`MAX_LINES`] of them.
-//! 3. ASCII only, so that it survives every terminal and mail; colour only when it is asked for, and never
-//!    as the only carrier of a meaning.
+//! 1. The same sentence, figures and terms as on the page: both take them from `report::words`.
+//! 2. No line is wider than requested; there are at most [`MAX_LINES`] of them.
+//! 3. ASCII only, so that it survives every terminal and mail; colour only on request, and never as the only
+//!    carrier of a meaning.
 //! 4. Text from outside can't steer the terminal: control characters are shown as `?`.
 //! 5. The path of the report is the exception to 2 and 3: it is printed whole.
 //!
@@ -192,7 +192,7 @@ fn levels(results: &Results, style: Style) -> Vec<String> {
         ("p99", Align::Right),
         ("CV", Align::Right),
     ]);
-    // More levels than lines: the summary says so rather than growing.
+    // More levels than lines: the summary states that and does not grow.
     let most = 12;
     for level in results.levels.iter().take(most) {
         let interval = level.interval.map(|i| change_range(i.low, i.high));
@@ -227,7 +227,7 @@ fn levels(results: &Results, style: Style) -> Vec<String> {
     lines
 }
 
-/// Waits, balance, cause and noise: as many lines as there is room for.
+/// Waits, balance, cause and noise: as many lines as fit.
 fn middle(results: &Results, style: Style, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for warning in &results.warnings {
@@ -358,7 +358,7 @@ fn noise(results: &Results) -> String {
     format!("noise: {}", parts.join("; "))
 }
 
-/// A command that may be copied as it stands, over several lines too.
+/// A command that can be copied as it is printed, over several lines too.
 fn command(label: &str, text: &str, width: usize) -> Vec<String> {
     let mut lines = wrap_most(&format!("{label}{text}"), width.saturating_sub(2), "", 3);
     let last = lines.len().saturating_sub(1);

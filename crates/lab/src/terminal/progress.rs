@@ -1,11 +1,12 @@
-//! What is seen while an experiment runs.
+//! The output while an experiment runs.
 //!
 //! Three modes: one line that is written over (terminal), one line a run (logs), one JSON object an event
-//! (tools). No verdict, no mean of a level, not even a run's response is shown before the end: who peeks,
-//! stops when it suits.
+//! (tools). No verdict, no mean of a level, not even a run's response is shown before the end: a reader who
+//! sees them stops the experiment at a convenient moment.
 //!
-//! The runner tells where it stands ([`crate::progress::Progress`]); the experiment may add how far its load
-//! has come ([`Live`]). A sink that fails is left alone: a closed terminal must not stop a night's work.
+//! The runner reports its progress ([`crate::progress::Progress`]); the experiment may add the progress of
+//! its load ([`Live`]). A sink that fails is not written to again: a closed terminal must not stop a night's
+//! work.
 
 use super::plain;
 use crate::progress::{Phase, Progress};
@@ -84,7 +85,7 @@ struct JsonEvent<'a> {
     text: Option<&'a str>,
 }
 
-/// Where the experiment stands.
+/// The progress of the experiment.
 #[derive(Serialize)]
 struct JsonPlace<'a> {
     block: u32,
@@ -169,7 +170,7 @@ impl<W: Write> ProgressView<W> {
         let _ = self.sink.flush();
     }
 
-    /// A sentence worth a line: a resumed journal, a guard's warning, a deadline.
+    /// A sentence in a line of its own: a resumed journal, a guard's warning, a deadline.
     pub fn note(&mut self, text: &str) {
         match self.mode {
             Mode::Quiet => {}
@@ -297,7 +298,7 @@ fn place(progress: &Progress) -> String {
     format!("{block} run {}/{}", progress.run, progress.runs)
 }
 
-/// The time left, with the worst case where it is worth saying.
+/// The time left, with the worst case if that is much longer.
 fn left(progress: &Progress) -> String {
     let left = duration(progress.left_s);
     if progress.assumed {

@@ -1,4 +1,4 @@
-//! Columns of text as wide as they need, as many as the width has room for.
+//! Columns of text as wide as they need, as many as fit the width.
 
 /// How a column is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

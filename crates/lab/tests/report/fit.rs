@@ -1,5 +1,5 @@
-//! Just enough statistics to fill a made-up result with figures that fit its runs: complete blocks, constants
-//! instead of exact quantiles. The real ones are the business of `stats`.
+//! Just enough statistics to fill an invented result with figures that fit its runs: complete blocks,
+//! constants instead of exact quantiles. The exact ones are in `stats`.
 
 use furrow_lab::results::*;
 use std::collections::BTreeMap;

@@ -212,7 +212,7 @@ fn titles_state_the_finding() {
         assert!(page.contains(sentence), "{sentence}");
     }
     assert!(page.contains("At 4 data files a session waits 0.419 s less in Tran Log IO"));
-    // Seconds that shrink in step with everything else explain nothing.
+    // Seconds that shrink in step with everything else explain no difference.
     let modelled = render(&crate::analysed(0.006, 6));
     assert!(modelled.contains("Tran Log IO keeps its share of the time (70.0%, at 4 files 70.0%)"));
     let uneven = render(&samples::sixteen_uneven_files());

@@ -1,4 +1,4 @@
-//! Pages and texts made of made-up experiments, and what must hold for each of them.
+//! Pages and texts of invented experiments, and what must hold for each of them.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 
@@ -49,7 +49,7 @@ fn print_page() {
     }
 }
 
-/// Prints the sample that a schema's stored file is made of, once for each schema version.
+/// Prints the sample that a schema's stored file is written from, once for each schema version.
 #[test]
 #[ignore = "prints a file for the tests of a new schema version"]
 fn print_two_runs() {

@@ -1,4 +1,4 @@
-//! The parts of a made-up experiment that stay the same from sample to sample.
+//! The parts of an invented experiment that are the same in all samples.
 
 use crate::samples::Recipe;
 use furrow_lab::environment::{Environment, VolumeFacts};

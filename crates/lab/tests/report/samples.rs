@@ -1,4 +1,4 @@
-//! Made-up experiments, seeded: what a page looks like when all goes well, and when it doesn't.
+//! Invented experiments, seeded: what a page looks like when all goes well, and when it does not.
 
 use crate::fit;
 use crate::parts::{
@@ -8,7 +8,7 @@ use furrow_lab::results::*;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{RngCore, SeedableRng};
 
-/// What is varied between the samples.
+/// The differences between the samples.
 #[derive(Debug, Clone)]
 pub(crate) struct Recipe {
     pub(crate) seed: u64,

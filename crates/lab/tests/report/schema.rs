@@ -86,7 +86,7 @@ fn unknown_fields_are_passed_over_and_a_later_version_is_refused() {
     value["runs"][0]["something_new"] = "x".into();
     assert!(Results::from_json(&value.to_string()).is_ok());
     value["schema_version"] = (SCHEMA_VERSION + 1).into();
-    // Even if nothing else of it can be understood, the reason is the version.
+    // Even if nothing else of it can be read, the error names the version.
     value["runs"] = "another shape".into();
     match Results::from_json(&value.to_string()) {
         Err(ResultsError::Version { found }) => assert_eq!(found, SCHEMA_VERSION + 1),

@@ -1,8 +1,8 @@
-//! A value held against a JSON Schema: the words that ours uses, and a refusal of any other.
+//! Checks a value against a JSON Schema: supports the keywords that the schema uses, and refuses any other.
 
 use serde_json::Value;
 
-/// Words that say nothing about validity.
+/// Keywords that do not affect validity.
 const SAYS_NOTHING: &[&str] = &[
     "$schema",
     "$defs",
@@ -12,7 +12,7 @@ const SAYS_NOTHING: &[&str] = &[
     "default",
 ];
 
-/// Every offence, with its place. Fields that the schema doesn't know are offences too.
+/// Every offence, with its place. Fields that are missing in the schema are offences too.
 pub(crate) fn offences(root: &Value, value: &Value) -> Vec<String> {
     let mut list = Vec::new();
     check(root, root, value, "$", &mut list);

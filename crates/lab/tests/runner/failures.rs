@@ -249,7 +249,7 @@ fn ctrl_c_ends_the_run_and_resume_does_it_again() {
 fn after_the_deadline_no_run_is_begun() {
     let mut experiment = Synthetic::published(0.004, 3);
     let mut plan = experiment.plan();
-    // The clock stands at midnight; a run takes about 100 s.
+    // The clock starts at midnight; a run takes about 100 s.
     plan.until = Some("00:30".to_string());
     let (stop, results) = run_all(&mut experiment, plan).unwrap();
     assert_eq!(stop, Stop::Deadline);
@@ -282,7 +282,7 @@ fn a_directory_in_use_and_a_full_disk_are_refused_before_anything_is_made() {
         "{second:?}"
     );
     drop(first);
-    // A journal with runs in it is never begun anew.
+    // A journal with runs in it is never created again.
     assert!(Runner::create(setup, experiment.plan(), &experiment).is_err());
 }
 

@@ -28,7 +28,7 @@ fn begin(
     let setup = setup(Arc::new(volume.clone()), experiment);
     match Runner::resume(setup.clone(), experiment) {
         Ok(runner) => Ok(runner),
-        // Died before the first line: the experiment is begun anew.
+        // Died before the first line: the experiment begins from the start.
         Err(RunnerError::Journal(JournalError::NoPlan { .. } | JournalError::Io(_)))
             if volume.is_powered() =>
         {
@@ -38,7 +38,8 @@ fn begin(
     }
 }
 
-/// Runs until power is lost at the `nth` operation; tells in which state, or `None` when it finished.
+/// Runs until power is lost at the `nth` operation; returns the state at that moment, or `None` when it
+/// finished.
 fn run_until_loss(
     volume: &SimVolume,
     plan: &Plan,

@@ -1,4 +1,4 @@
-//! The runner with an experiment made of a model: verdicts, failures, kills.
+//! The runner with an experiment on a model: verdicts, failures, kills.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 

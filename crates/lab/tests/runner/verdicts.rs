@@ -1,4 +1,4 @@
-//! What is said about runs whose truth is known.
+//! The answers about runs whose truth is known.
 
 use crate::synthetic::{Synthetic, run_all};
 use furrow_lab::results::{Badge, Confidence, Control, Verdict};
@@ -53,7 +53,7 @@ fn a_quiet_machine_gets_a_conclusive_answer() {
     assert!(cv.interval.contains(0.004), "{cv:?}");
     assert!(noise.mde_after.unwrap().effect < noise.mde_before.unwrap().effect);
     assert!(noise.drift.unwrap().per_hour > 0.0 && noise.residuals.len() == 36);
-    // Log waits are 70% of the time at every level: they cannot be what made the difference.
+    // Log waits are 70% of the time at every level: they cannot cause the difference.
     assert_eq!(results.attribution.confidence, Confidence::Unknown);
     assert!(
         results

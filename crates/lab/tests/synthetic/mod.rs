@@ -1,4 +1,4 @@
-//! An experiment without an engine: a model of responses, a fake server, and files that are really made.
+//! An experiment without an engine: a model of responses, a fake server, and files that are really created.
 
 use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::design::{Cell, Factor};
@@ -24,7 +24,7 @@ pub(crate) enum Trouble {
     CtrlC { run: u32 },
     /// The figures hold a number that is not finite.
     NotFinite { run: u32 },
-    /// Somebody puts a file into the run's directory.
+    /// Another program puts a file into the run's directory.
     Intruder { run: u32 },
     /// After this run another disk is mounted over the data directory.
     OtherDisk { after: u32 },
@@ -49,9 +49,9 @@ pub(crate) struct Synthetic {
     pub(crate) server: Server,
     pub(crate) trouble: Vec<Trouble>,
     pub(crate) forecast_bytes: u64,
-    /// Whether all runs share a file that is made once.
+    /// Whether all runs share a file that is created once.
     pub(crate) prepares: bool,
-    /// How often it was made.
+    /// How often it was created.
     pub(crate) prepared: u32,
     /// Attempts seen by (run, state).
     pub(crate) seen: Vec<(u32, u32, State)>,
@@ -129,7 +129,7 @@ fn directory(root: &Path, context: &RunContext<'_>) -> PathBuf {
     root.join(format!("data/lab_{}", context.tag()))
 }
 
-/// What all runs share; its name is known while it is made alone.
+/// The file that all runs share; its name is known only while it is created.
 fn shared_file(root: &Path, context: &RunContext<'_>) -> PathBuf {
     root.join(format!("data/shared_{}", context.tag()))
 }
@@ -299,7 +299,7 @@ impl Experiment for Synthetic {
     }
 }
 
-/// A volume with somebody's files on it.
+/// A volume with files of other programs on it.
 pub(crate) fn furnish(volume: &dyn Volume) {
     furnish_at(volume, Path::new("/"));
 }
@@ -310,7 +310,7 @@ pub(crate) fn furnish_at(volume: &dyn Volume, root: &Path) {
     write_file(volume, &root.join("data/production.mdf"), b"precious").unwrap();
 }
 
-/// Nothing of ours is left, and nothing of others is gone.
+/// Nothing that the experiment created is left, and no file of others is gone.
 pub(crate) fn assert_clean(volume: &dyn Volume, server: &Server) {
     assert_clean_at(volume, Path::new("/"), server);
 }

@@ -1,4 +1,4 @@
-//! The words of an answer, held against experiments whose truth is known, with fixed seeds.
+//! Compares the verdicts with experiments whose truth is known, with fixed seeds.
 //!
 //! Each test counts how often the analysis is right and fails where chance does not explain what lies beyond
 //! the limit. `cargo run --release -p furrow-lab --example truth` counts thousands.

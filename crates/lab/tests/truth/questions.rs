@@ -7,7 +7,7 @@ use furrow_stats::Stream;
 use furrow_stats::noise::alarm_chance;
 use std::fmt;
 
-/// What is asked of a share.
+/// The limit of a share.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Limit {
     AtMost(f64),
@@ -188,7 +188,8 @@ pub(crate) fn planted(trials: u64) -> Vec<Share> {
             of: 0,
             limit: Limit::AtLeast(0.9),
         };
-        // Many of the noisier experiments promise nothing; few of those that do are far from the edge.
+        // Many of the noisier experiments have no promised verdict; few of those that have one are far from
+        // the edge.
         for cv in [0.008, 0.013, 0.018, 0.023] {
             let truth = [100.0, 100.0, 100.0 * effect, 100.0, 100.0];
             let trial = Trial::files(&truth, noise, cv);

@@ -72,7 +72,7 @@ pub(crate) struct Trial {
     pub(crate) noise: Noise,
     pub(crate) cv: f64,
     pub(crate) blocks: u32,
-    /// Whether the blocks that the answer asks for are added, once.
+    /// Whether the blocks that the answer recommends are added, once.
     pub(crate) follows_advice: bool,
     /// Whether most cells are dropped after their first runs.
     pub(crate) search: bool,
@@ -201,7 +201,7 @@ fn judge(history: &History, model: &Model) -> Results {
     })
 }
 
-/// What the analysis asks of an experiment.
+/// What the analysis needs of an experiment.
 struct Model {
     factors: Vec<Factor>,
 }

@@ -49,7 +49,7 @@ impl Object {
 pub enum CounterKind {
     /// The value as it is; the total is the sum of the instances.
     Gauge,
-    /// The value as it is; a total would mean nothing.
+    /// The value as it is; a total has no meaning.
     Share,
     /// Ever growing: the difference of two values by the seconds between them.
     PerSecond,

@@ -136,7 +136,7 @@ impl Counters {
         self.total.add(counter, by);
     }
 
-    /// The counters of a database, lock type or device; made when asked for the first time.
+    /// The counters of a database, lock type or device; created at the first call.
     pub fn instance(&self, object: Object, name: &str) -> Arc<CounterSet> {
         let mut instances = self.instances.lock();
         let set = instances
@@ -145,8 +145,8 @@ impl Counters {
         Arc::clone(set)
     }
 
-    /// Forgets an instance, such as a database that was dropped: its gauges leave the total, what it
-    /// counted stays in it.
+    /// Removes an instance, such as a database that was dropped: its gauges leave the total, its other counts
+    /// stay in it.
     pub fn forget(&self, object: Object, name: &str) {
         let gone = self.instances.lock().remove(&(object, name.to_owned()));
         if let Some(set) = gone {

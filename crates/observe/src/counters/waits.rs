@@ -8,7 +8,7 @@ const OBJECT: &str = "SQLServer:Wait Statistics";
 
 type Belongs = fn(WaitType) -> bool;
 
-/// What is told of a family, each under an instance of its own, and how it is to be read.
+/// The figures of a family, each under an instance of its own, and how to read them.
 const INSTANCES: [(&str, CounterKind); 3] = [
     (
         "Cumulative wait time (ms) per second",

@@ -16,7 +16,7 @@ pub struct DeadlockReport {
 /// A process of a deadlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Tells the processes of a report apart.
+    /// Distinguishes the processes of a report.
     pub id: u64,
     /// The session.
     pub spid: i32,
@@ -30,7 +30,7 @@ pub struct Process {
     pub wait_resource: String,
     /// For how long.
     pub wait_time_ms: u64,
-    /// The mode it asks for: `U`.
+    /// The mode that it requests: `U`.
     pub lock_mode: String,
     /// Its transaction.
     pub transaction_id: u64,
@@ -50,7 +50,7 @@ pub struct Process {
     pub host_name: String,
     /// The client's process.
     pub host_pid: u32,
-    /// Who logged in.
+    /// The login.
     pub login_name: String,
     /// `read committed (2)`.
     pub isolation_level: String,
@@ -96,9 +96,9 @@ pub struct DeadlockResource {
     pub mode: String,
     /// The heap or B-tree, or the object, that it belongs to.
     pub associated_object_id: u64,
-    /// Who holds it.
+    /// The processes that hold it.
     pub owners: Vec<Holder>,
-    /// Who wants it.
+    /// The processes that wait for it.
     pub waiters: Vec<Holder>,
 }
 
@@ -115,13 +115,13 @@ pub enum ResourceKind {
     Application,
 }
 
-/// Who holds or wants a resource, and how.
+/// A process that holds a resource or waits for it, and the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Holder {
     /// [`Process::id`].
     pub process: u64,
     /// The mode.
     pub mode: String,
-    /// For a waiter: whether it holds the resource already and wants a stronger mode.
+    /// For a waiter: whether it holds the resource already and waits for a stronger mode.
     pub converts: bool,
 }

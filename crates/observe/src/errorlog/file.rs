@@ -16,7 +16,7 @@ pub(super) struct LogFile {
     dir: PathBuf,
     archives: usize,
     encoding: Encoding,
-    /// Open, except after a failure: then the next append opens it anew.
+    /// Open, except after a failure: then the next append opens it again.
     file: Option<Arc<dyn File>>,
     /// Everything before it is durable.
     end_bytes: u64,
@@ -25,7 +25,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Opens or makes the current file; what is in it stays.
+    /// Opens or creates the current file; its content stays.
     pub(super) fn open(
         volume: Arc<dyn Volume>,
         dir: &Path,

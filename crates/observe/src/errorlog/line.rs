@@ -3,7 +3,7 @@
 use furrow_io::time::{Civil, WallTime};
 use std::fmt;
 
-/// Who writes.
+/// What writes a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// The instance itself.
@@ -35,9 +35,9 @@ impl fmt::Display for Source {
 pub struct Entry {
     /// When it was written, UTC.
     pub at: WallTime,
-    /// Who wrote it.
+    /// What wrote it.
     pub source: String,
-    /// What.
+    /// The text.
     pub text: String,
 }
 

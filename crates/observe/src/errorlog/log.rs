@@ -74,9 +74,9 @@ impl ErrorLog {
         log
     }
 
-    /// The log in a directory, made where it is missing. An instance that starts begins a new file:
-    /// what an earlier one left is cycled first. Where that fails, say on a full disk, the instance
-    /// starts nevertheless: the old file goes on, and the first line tells why.
+    /// The log in a directory, which is created if it is missing. An instance that starts begins a new file:
+    /// the file of an earlier one is cycled first. If that fails, say on a full disk, the instance starts
+    /// nevertheless: the old file is continued, and the first line gives the reason.
     pub fn open(
         volume: Arc<dyn Volume>,
         dir: &Path,
@@ -227,7 +227,7 @@ impl ErrorLog {
         }))
     }
 
-    /// Waits until lines are pending or the log is closing; tells whether it is closing.
+    /// Waits until lines are pending or the log is closing; returns whether it is closing.
     pub(super) fn wait_for_work(&self, at_most: Duration) -> bool {
         let mut memory = self.memory.lock();
         if memory.pending.is_empty() && !memory.closing {

@@ -1,4 +1,4 @@
-//! The error log: what the instance tells its administrator, in files that are cycled.
+//! The error log: messages of the instance for its administrator, in files that are cycled.
 //!
 //! The current file is `ERRORLOG`, older ones are `ERRORLOG.1` to `ERRORLOG.6`. A line is
 //! `2016-10-04 11:38:33.83 spid56      text`: UTC time to the hundredth, a blank, the source padded to
@@ -8,8 +8,8 @@
 //! # Invariants
 //! 1. [`ErrorLog::write`] touches memory only: it may be called under a latch, in the middle of a commit,
 //!    with a full disk. [`ErrorLog::flush`], by hand or by the [`Writer`], brings lines to the file.
-//! 2. A line is on disk after the `flush` that follows it. A failed flush keeps its lines for the next;
-//!    when too many wait, the oldest are dropped and their number is told.
+//! 2. A line is on disk after the `flush` that follows it. A failed flush keeps its lines for the next one.
+//!    When too many wait, the oldest are dropped and a line reports their number.
 //! 3. A text with line breaks becomes several lines, each with its own prefix: no name that a user chose
 //!    can forge a line of another source.
 //!
@@ -36,14 +36,14 @@ pub enum Encoding {
     Utf16,
 }
 
-/// How an error log is kept.
+/// How an error log is written.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many older files are kept.
+    /// How many older files there are at most.
     pub archives: usize,
     /// How files are written.
     pub encoding: Encoding,
-    /// How many lines are kept in memory for [`ErrorLog::tail`].
+    /// How many lines stay in memory for [`ErrorLog::tail`].
     pub tail_lines: usize,
     /// What every file begins with: product and version, machine, process.
     pub banner: Vec<String>,

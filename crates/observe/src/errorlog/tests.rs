@@ -326,7 +326,7 @@ fn a_torn_last_line_does_not_swallow_the_next() {
         file.write_at(file.len_bytes().unwrap(), torn.as_bytes())
             .unwrap();
         drop(file);
-        // With no room for a copy the old file goes on.
+        // Without space for a copy the old file is continued.
         fill_up(&volume);
         let log = open(
             &volume,

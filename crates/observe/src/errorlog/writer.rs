@@ -61,7 +61,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.log.set_closing(true);
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been printed; there is nobody to hand it to.
+            // A panic of the thread has been printed; no caller could handle it.
             let _ = thread.join();
         }
     }

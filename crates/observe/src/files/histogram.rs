@@ -80,7 +80,7 @@ impl Histogram {
         }
     }
 
-    /// Forgets all values.
+    /// Removes all values.
     pub fn clear(&self) {
         for count in &self.counts {
             count.store(0, Relaxed);

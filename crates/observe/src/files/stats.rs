@@ -18,9 +18,9 @@ pub enum IoKind {
     Sync,
 }
 
-/// An operation that takes longer than this is told of in the error log, message 833.
+/// An operation that takes longer than this is reported in the error log, message 833.
 pub(crate) const LONG_IO_US: u64 = 15_000_000;
-/// No file is told of more often than this.
+/// No file is reported more often than this.
 const LONG_IO_EVERY: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Default)]
@@ -154,7 +154,7 @@ impl FileStats {
         self.checkpoint_bytes.fetch_add(bytes, Relaxed);
     }
 
-    /// Tells the file's length.
+    /// Sets the file's length.
     pub fn set_size_bytes(&self, bytes: u64) {
         self.size_bytes.store(bytes, Relaxed);
     }
@@ -181,7 +181,7 @@ impl FileStats {
         self.checkpoint_bytes.store(0, Relaxed);
     }
 
-    /// Message 833, when operations took too long since it was last told, and that is long enough ago.
+    /// Message 833, if operations took too long since the last report, and that is long enough ago.
     pub fn long_io_message(&self, now: Moment, database: &str) -> Option<Message> {
         let mut long = self.long.lock();
         let too_soon = long

@@ -19,12 +19,12 @@ impl FileTable {
         stats
     }
 
-    /// Forgets a file that was closed or dropped.
+    /// Removes a file that was closed or dropped.
     pub fn close(&self, db: u16, file: u16) {
         self.files.lock().remove(&(db, file));
     }
 
-    /// Forgets all files of a database.
+    /// Removes all files of a database.
     pub fn close_database(&self, db: u16) {
         self.files.lock().retain(|(of, _), _| *of != db);
     }

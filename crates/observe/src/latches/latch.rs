@@ -31,7 +31,7 @@ impl<T> ClassLatch<T> {
         self.class
     }
 
-    /// Latches shared; waits while somebody holds it exclusively.
+    /// Latches shared; waits while a thread holds it exclusively.
     pub fn shared(&self) -> SharedGuard<'_, T> {
         match self.lock.try_read() {
             Some(guard) => guard,
@@ -47,7 +47,7 @@ impl<T> ClassLatch<T> {
         }
     }
 
-    /// The value, no latch being needed where nobody else can have it.
+    /// The value, without the latch: the caller has exclusive access.
     pub fn get_mut(&mut self) -> &mut T {
         self.lock.get_mut()
     }

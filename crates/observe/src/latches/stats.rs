@@ -57,8 +57,8 @@ impl LatchStats {
             .collect()
     }
 
-    /// What happened from `earlier` to `later`; a class cleared in between stands as it is in `later`.
-    /// `max_us` is an upper bound of the interval's longest wait.
+    /// What happened from `earlier` to `later`; a class that was cleared in between has its figures of
+    /// `later`. `max_us` is an upper bound of the interval's longest wait.
     pub fn delta(earlier: &[LatchRow], later: &[LatchRow]) -> Vec<LatchRow> {
         let of = |new: &LatchRow| earlier.iter().find(|old| old.class == new.class);
         let since = |new: &LatchRow| match of(new) {

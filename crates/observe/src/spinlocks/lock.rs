@@ -10,7 +10,7 @@ pub type SpinGuard<'a, T> = MutexGuard<'a, T>;
 
 /// A lock for sections so short that sleeping for them costs more than spinning.
 ///
-/// It is built on the one-byte word of a mutex, of which only `try_lock` is used: nobody ever parks.
+/// It is built on the one-byte word of a mutex, of which only `try_lock` is used: no thread ever parks.
 #[derive(Debug)]
 pub struct Spinlock<T> {
     class: SpinClass,
@@ -51,7 +51,7 @@ impl<T> Spinlock<T> {
         self.word.try_lock()
     }
 
-    /// The value, no lock being needed where nobody else can have it.
+    /// The value, without the lock: the caller has exclusive access.
     pub fn get_mut(&mut self) -> &mut T {
         self.word.get_mut()
     }
@@ -88,7 +88,7 @@ impl<T> Spinlock<T> {
                 std::hint::spin_loop();
             }
             *spins += pauses;
-            // Looking first keeps the word shared between the caches of those who spin.
+            // A load before the attempt keeps the word shared between the caches of the spinning threads.
             if !self.word.is_locked()
                 && let Some(guard) = self.word.try_lock()
             {
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(row.spins_per_collision(), 0.0);
     }
 
-    /// One thread asks for the lock while another holds it for 20 ms.
+    /// One thread tries to take the lock while another holds it for 20 ms.
     fn collide(instruments: &std::sync::Arc<Instruments>) {
         let task = Task::new(instruments, 51, "test");
         let lock = Spinlock::new(SpinClass::LockHash, ());
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_held_spinlock_counts_one_collision_and_its_spins_back_offs_and_sleep() {
-        // On a busy machine the asking thread may come too late: then it counts nothing.
+        // On a busy machine the trying thread may come too late: then it counts nothing.
         let row = (0..100).find_map(|_| {
             let instruments = Instruments::new();
             collide(&instruments);

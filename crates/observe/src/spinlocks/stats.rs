@@ -56,7 +56,8 @@ impl SpinStats {
             .collect()
     }
 
-    /// What happened from `earlier` to `later`; a class cleared in between stands as it is in `later`.
+    /// What happened from `earlier` to `later`; a class that was cleared in between has its figures of
+    /// `later`.
     pub fn delta(earlier: &[SpinRow], later: &[SpinRow]) -> Vec<SpinRow> {
         let of = |new: &SpinRow| earlier.iter().find(|old| old.class == new.class);
         let since = |new: &SpinRow| match of(new) {
@@ -94,7 +95,7 @@ pub struct SpinRow {
     pub class: SpinClass,
     /// How often it was found held.
     pub collisions: u64,
-    /// Pauses made while looking.
+    /// Pauses between the attempts.
     pub spins: u64,
     /// How often the processor was given up.
     pub backoffs: u64,

@@ -1,20 +1,19 @@
-//! Tasks: who waits, for what, and on whose account.
+//! Tasks: which threads wait, for what, and to which session a wait is charged.
 //!
-//! A [`Task`] is a thread of work of a session (a statement, a background worker). A thread enters its
-//! task with [`enter`]; from then on each [`wait`] of the thread is charged to the task's session and to
-//! the [`Instruments`] of its instance, and is listed among the waiting tasks while it lasts.
-//! A thread without a task is charged to a nameless one of the process-wide instruments, so that the
-//! layers below never need to ask.
+//! A [`Task`] is a thread of work of a session (a statement, a background worker). A thread enters its task
+//! with [`enter`]; from then on each [`wait`] of the thread is charged to the task's session and to the
+//! [`Instruments`] of its instance, and is listed among the waiting tasks while it lasts. A thread without a
+//! task is charged to a nameless one of the process-wide instruments, so that the layers below never need to
+//! test for a task.
 //!
 //! # Steps of a wait
 //! 1. The caller's fast path failed. `wait(kind, resource)` notes the time, counts the wait in both
 //!    tables and lists it.
 //! 2. The caller blocks.
 //! 3. `finish` (or the drop of the [`Wait`]) takes it off the list and adds its time to both tables;
-//!    `finish_signalled` also tells which part of it came after the signal.
+//!    `finish_signalled` also records which part of it came after the signal.
 //!
-//! Nothing here is touched when nobody waits. A wait itself costs two clock readings, two short locks of
-//! the task's own list and a handful of uncontended atomic additions: well under a microsecond.
+//! Without a wait nothing here is touched.
 
 mod pages;
 mod registry;
@@ -154,7 +153,7 @@ impl Task {
         self.instruments.trace_flags.is_on(flag, Some(&self.flags))
     }
 
-    /// Says how much of a long command is done, in percent; 0 where nobody can tell.
+    /// Sets how much of a long command is done, in percent; 0 if that is unknown.
     pub fn set_progress(&self, percent: f32) {
         self.progress.store(percent.to_bits(), Relaxed);
     }
@@ -164,13 +163,13 @@ impl Task {
         f32::from_bits(self.progress.load(Relaxed))
     }
 
-    /// Asks the statement of this task to end. Every long loop polls this ([`Task::is_cancelled`],
+    /// Requests the statement of this task to end. Every long loop polls this ([`Task::is_cancelled`],
     /// [`is_cancelled`]); a wait has its own way to end.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
     }
 
-    /// Forgets a cancellation: the next statement begins, or the cancelled one is rolled back.
+    /// Clears a cancellation: the next statement begins, or the cancelled one is rolled back.
     pub fn rearm(&self) {
         self.cancelled.store(false, Relaxed);
     }

@@ -1,4 +1,4 @@
-//! Waits that are not measured: what stands in for them in a build that is to tell what they cost.
+//! Waits that are not measured: the replacement in a build that measures the cost of wait statistics.
 
 use super::Resource;
 use crate::waits::WaitType;
@@ -19,7 +19,7 @@ pub(super) struct List {
     pub(super) waits: Vec<UnderWay>,
 }
 
-/// A wait under way, of which nothing is kept.
+/// A wait in progress that records nothing.
 #[must_use = "a wait ends when it is dropped"]
 #[derive(Debug)]
 pub struct Wait(());
@@ -29,7 +29,7 @@ impl Wait {
         Wait(())
     }
 
-    /// Tells who holds what is waited for.
+    /// Does nothing: the blocking session is not recorded.
     pub fn blocked_by(&self, _session_id: i32) {}
 
     /// When it began: not known, so now.

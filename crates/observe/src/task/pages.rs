@@ -1,12 +1,12 @@
-//! What the current thread has asked of the buffer pool: the reads and writes of a session.
+//! The current thread's requests to the buffer pool: the reads and writes of a session.
 //!
-//! A session works on one thread at a time, so that whoever wants to know what a statement, batch or session
-//! has cost takes the thread's counts before and after. Counting is an addition in memory of the thread's
-//! own. Work that other threads do ahead of a session or behind it (read-ahead, write-back) is theirs.
+//! A session works on one thread at a time. So the cost of a statement, batch or session is the difference of
+//! the thread's counts before and after. Counting is an addition in memory of the thread's own. Work that
+//! other threads do ahead of a session or behind it (read-ahead, write-back) is counted for them.
 
 use std::cell::Cell;
 
-/// Pages that a thread has asked for, read and written since it began.
+/// Pages that a thread has requested, read and written since it began.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PageWork {
     /// Requests for a page of the buffer pool.

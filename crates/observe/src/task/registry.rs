@@ -30,7 +30,7 @@ pub struct WaitingTask {
     pub wait_type: WaitType,
     /// What it waits for: `db:file:page` for a page, the class of a latch, the name of a lock.
     pub resource: String,
-    /// Who holds it, where that is known.
+    /// The session that holds it, if known.
     pub blocking_session_id: Option<i32>,
 }
 

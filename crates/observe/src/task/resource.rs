@@ -1,10 +1,10 @@
-//! What a wait is for, told only when somebody asks.
+//! What a wait is for; the text is formatted only when the waiting tasks are listed.
 
 use crate::latches::LatchClass;
 use std::fmt;
 use std::sync::Arc;
 
-/// The thing that a task waits for. Its text is made when the waiting tasks are listed, not before.
+/// The thing that a task waits for. Its text is formatted when the waiting tasks are listed, not before.
 #[derive(Clone, Default)]
 pub enum Resource {
     /// Nothing that has a name.
@@ -35,7 +35,7 @@ pub enum Resource {
 }
 
 impl Resource {
-    /// A lock resource; its text is asked for only when the wait is listed.
+    /// A lock resource; its text is formatted only when the wait is listed.
     pub fn lock(name: impl fmt::Display + Send + Sync + 'static) -> Resource {
         Resource::Lock(Arc::new(name))
     }

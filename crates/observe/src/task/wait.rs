@@ -25,7 +25,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// Adds a wait, made from the number that it gets; tells the number.
+    /// Adds a wait, created from the number that it gets; returns the number.
     fn push(&mut self, wait: impl FnOnce(u64) -> UnderWay) -> u64 {
         self.last += 1;
         self.waits.push(wait(self.last));
@@ -65,7 +65,7 @@ impl Wait {
         }
     }
 
-    /// Tells who holds what is waited for; may be told again when the holder changes.
+    /// Records the session that holds the resource; may be called again when the holder changes.
     pub fn blocked_by(&self, session_id: i32) {
         let mut list = self.task.under_way.lock();
         if let Some(this) = list.waits.iter_mut().find(|wait| wait.id == self.id) {

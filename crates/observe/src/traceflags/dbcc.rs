@@ -30,8 +30,8 @@ const STATE_ON: u8 = 17;
 const STATE_OFF: u8 = 30;
 
 impl TraceFlags {
-    /// DBCC TRACEON: turns the flags on, and returns the notices of those that were ignored. When one
-    /// number is out of range that is the error, and nothing changes.
+    /// DBCC TRACEON: turns the flags on, and returns the notices of those that were ignored. If a number is
+    /// out of range, the call fails and nothing changes.
     pub fn turn_on(&self, flags: &[i64], target: Target<'_>) -> Result<Vec<Message>, Message> {
         let mut notices = Vec::new();
         for flag in parse(flags, STATE_ON)? {
@@ -44,8 +44,7 @@ impl TraceFlags {
         Ok(notices)
     }
 
-    /// DBCC TRACEOFF: turns the flags off. When one number is out of range that is the error, and
-    /// nothing changes.
+    /// DBCC TRACEOFF: turns the flags off. If a number is out of range, the call fails and nothing changes.
     pub fn turn_off(&self, flags: &[i64], target: Target<'_>) -> Result<(), Message> {
         for flag in parse(flags, STATE_OFF)? {
             self.set(flag, target, false);
@@ -98,7 +97,7 @@ fn parse(flags: &[i64], state: u8) -> Result<Vec<TraceFlag>, Message> {
     Ok(parsed)
 }
 
-/// The line of the error log that tells of DBCC TRACEON or TRACEOFF.
+/// The line of the error log that reports DBCC TRACEON or TRACEOFF.
 pub fn log_line(turned_on: bool, flags: &[i64], session_id: i32) -> String {
     let list: Vec<String> = flags.iter().map(i64::to_string).collect();
     let word = if turned_on { "TRACEON" } else { "TRACEOFF" };

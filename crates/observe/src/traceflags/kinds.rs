@@ -32,16 +32,16 @@ pub enum Safety {
     LeaveOn,
     /// It changes how work is done: measure with and without it on the load in question.
     TestFirst,
-    /// It prints or records: on while somebody looks, off afterwards.
+    /// It prints or records: on while someone reads the output, off afterwards.
     WhileLooking,
     /// It removes a protection: for repair and tests only.
     Dangerous,
-    /// It does nothing any more: what it asked for is the rule now.
+    /// It does nothing any more: the behaviour that it switched on is now the default.
     Obsolete,
 }
 
 impl Safety {
-    /// The opinion in words.
+    /// The opinion as text.
     pub fn name(self) -> &'static str {
         match self {
             Safety::LeaveOn => "may stay on",
@@ -62,7 +62,7 @@ pub enum Effect {
     Recorded,
 }
 
-/// What is known of a trace flag.
+/// The properties of a trace flag.
 #[derive(Debug, Clone, Copy)]
 pub struct FlagInfo {
     /// The flag.
@@ -218,7 +218,7 @@ trace_flags! {
         "Memory allocators are split by processor rather than by node.";
 }
 
-/// What is known of a flag.
+/// The properties of a flag.
 pub fn info(flag: TraceFlag) -> Option<&'static FlagInfo> {
     KNOWN
         .binary_search_by_key(&flag, |info| info.flag)
@@ -226,8 +226,8 @@ pub fn info(flag: TraceFlag) -> Option<&'static FlagInfo> {
         .and_then(|at| KNOWN.get(at))
 }
 
-/// What the error log says of a flag that was turned on without an effect; `None` where it has one. `global`:
-/// for the whole instance, not for one session.
+/// The text of the error log about a flag that was turned on without an effect; `None` where it has one.
+/// `global`: for the whole instance, not for one session.
 pub fn effect_note(flag: TraceFlag, global: bool) -> Option<String> {
     let known = info(flag).filter(|info| info.effect == Effect::Acts);
     match known.map(|info| info.scope) {

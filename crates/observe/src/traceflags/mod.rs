@@ -1,8 +1,8 @@
 //! Trace flags: numbers that switch diagnostics and behaviour, for the instance or for a session.
 //!
-//! Any number from 0 to 17,798 may be turned on, known or not; a number outside is an error and then
-//! nothing changes. 0 is accepted and does nothing. Flags that can only be set at start are refused with
-//! a notice. Asking whether a flag is on is one load of a bit map, two where the session has its own.
+//! Any number from 0 to 17,798 may be turned on, known or not; a number outside is an error and then nothing
+//! changes. 0 is accepted and does nothing. Flags that can only be set at start are refused with a notice.
+//! The test of a flag is one load of a bit map, two where the session has its own.
 
 mod dbcc;
 mod kinds;

@@ -30,7 +30,7 @@ impl std::fmt::Display for TraceFlag {
     }
 }
 
-/// A set of trace flags that many threads may ask while one changes it.
+/// A set of trace flags that many threads may test while one changes it.
 pub struct FlagSet {
     pub(super) words: Box<[AtomicU64]>,
 }

@@ -194,7 +194,7 @@ impl WaitType {
         self.extra().0
     }
 
-    /// Whether lists of top waits leave it out: nobody's work is held up by it.
+    /// Whether lists of top waits leave it out, because it delays no work.
     pub fn is_benign(self) -> bool {
         self.extra().1
     }

@@ -12,8 +12,8 @@ struct Cell {
     signal_us: AtomicU64,
 }
 
-/// How often the table of an instance stands in memory, so that threads on different processors rarely
-/// write to the same cache line. A power of two.
+/// Copies of an instance's table in memory, so that threads on different processors rarely write to the same
+/// cache line. A power of two.
 const SHARDS: usize = 8;
 
 /// Wait statistics of an instance or of a session: one row for each [`WaitType`].
@@ -80,7 +80,7 @@ impl WaitTable {
         }
     }
 
-    /// The row of one type, as it stands now.
+    /// The row of one type, with its figures at this moment.
     pub fn row(&self, kind: WaitType) -> WaitRow {
         let mut row = WaitRow {
             wait_type: kind,
@@ -148,9 +148,9 @@ pub struct WaitSnapshot {
 }
 
 impl WaitSnapshot {
-    /// What happened from `earlier` to `later`. Two cumulative maxima do not tell the longest wait of the
-    /// interval: `max_us` is an upper bound of it, 0 when no wait ended. A type whose figures went down
-    /// was cleared in between: then `later` stands as it is.
+    /// What happened from `earlier` to `later`. The longest wait of the interval does not follow from two
+    /// cumulative maxima: `max_us` is an upper bound of it, 0 when no wait ended. A type whose figures went
+    /// down was cleared in between: then it has its figures of `later`.
     pub fn delta(earlier: &WaitSnapshot, later: &WaitSnapshot) -> WaitSnapshot {
         let rows = later.rows.iter().map(|new| {
             let old = earlier
@@ -193,8 +193,8 @@ impl WaitSnapshot {
         found.copied().unwrap_or(none)
     }
 
-    /// The waits that matter: benign types left out, ranked by time, until `share` (0 to 1) of all the
-    /// time is told. The row that crosses the share is the last.
+    /// The waits that matter: benign types left out, ranked by time, until they cover `share` (0 to 1) of all
+    /// the time. The row that crosses the share is the last.
     pub fn top(&self, share: f64) -> Vec<TopWait> {
         let mut rows: Vec<WaitRow> = self.rows.clone();
         rows.retain(|row| row.total_us > 0 && !row.wait_type.is_benign());

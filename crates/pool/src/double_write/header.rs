@@ -25,7 +25,7 @@ const ENTRY_SIZE: usize = 8;
 /// Images that one header can name.
 pub(super) const MAX_IMAGES: usize = (PAGE_SIZE - ENTRIES_AT) / ENTRY_SIZE;
 
-/// A batch, as its header tells it.
+/// A batch, as its header describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct BatchHeader {
     pub(super) owner: FileId,
@@ -89,7 +89,7 @@ impl BatchHeader {
         );
     }
 
-    /// The batch that `page` tells of; `None` for anything that is not wholly a header.
+    /// The batch that `page` describes; `None` for anything that is not wholly a header.
     pub(super) fn decode(page: &[u8; PAGE_SIZE]) -> Option<BatchHeader> {
         if field::<8>(page, 0)? != *MAGIC {
             return None;

@@ -1,9 +1,9 @@
-//! Torn pages, made whole: images are written aside before they are written in place.
+//! Protection against torn pages: images are written to a separate file before pages are written in place.
 //!
-//! A page is 8,192 bytes, a device may promise 512 or 4,096 at once. A page half written at a power loss
-//! is no start for redo, so every page whose place on the disk holds something recovery needs is first
-//! written to the file's double-write file, durably; then in place. After a crash [`repair`] puts images
-//! back over torn pages.
+//! A page is 8,192 bytes, and a device may guarantee 512 or 4,096 at once. Redo cannot start from a page that
+//! was half written at a power loss. So every page whose place on the disk holds something recovery needs is
+//! first written to the file's double-write file, durably; then in place. After a crash [`repair`] puts
+//! images back over torn pages.
 //!
 //! # Layout
 //! The file has two halves, used in turn. A half is filled by batches, each a header page and the images
@@ -13,8 +13,8 @@
 //!
 //! # Invariants
 //! 1. A batch is durable before its first page is written in place, and before the next batch is written.
-//! 2. A half is begun anew only when all in-place writes of its last turn have returned and the data file
-//!    has been synced after that. Thus an image is there as long as its page may be torn.
+//! 2. A half is reused only when all in-place writes of its last turn have returned and the data file has
+//!    been synced after that. Thus an image is there as long as its page may be torn.
 //! 3. Of several images of a page the newest counts: by generation, then batch.
 //! 4. *No page is newer than its newest image.* One that the log rebuilds is written without an image, but
 //!    only while there is none of it ([`DoubleWrite::has_image`]); else it gets one as well.
@@ -23,25 +23,28 @@
 //!
 //! # Size
 //! A file begins with halves of [`FIRST_HALF_PAGES`] and grows by need, up to what the pool allows: when a
-//! batch does not fit a half, and when a half would be begun anew at the price of a sync of the data file
-//! that nobody else wants. Growing ends the images of both halves: all in-place writes have returned, the
-//! data file is synced, both first headers are overwritten, and only then the length changes, which says
-//! where the second half begins. So a crash finds no image while the length is in doubt. A disk that is
-//! full leaves the file as it is: batches are smaller then, and turns more frequent. Each opening makes the
-//! file small again. A file of any length is read: where its halves lie follows from its length.
+//! batch does not fit a half, and when reusing a half would need a sync of the data file that is not due
+//! otherwise. Growing ends the images of both halves, in this order: all in-place writes have returned, the
+//! data file is synced, both first headers are overwritten, and then the length changes. The length
+//! determines where the second half begins, so a crash finds no image while the length is in doubt. If the
+//! disk is full, the file stays as it is: batches are smaller then, and turns more frequent. Each opening
+//! makes the file small again. A file of any length can be read: the position of its halves follows from its
+//! length.
 //!
 //! # Rot
-//! A page that cannot be read may be torn, or it may have rotted since; nobody can tell. Put back is its
-//! newest image in both cases, and by the fourth invariant that is what was written in place last: what redo
-//! goes on from, wherever it begins. Without that invariant a page that was made anew after its image was
-//! taken, whole and durable before the last checkpoint, would, rotten, become the older page again, and redo,
-//! which begins behind its making, would not notice. A page without an image is read as it is: damage is
+//! A page that cannot be read may be torn, or it may have rotted since; the two cannot be distinguished. In
+//! both cases its newest image is put back. By the fourth invariant that is the last version written in
+//! place, and redo can start from it wherever it begins.
+//!
+//! The fourth invariant is necessary. Take a page that is created again after its image was taken, and is
+//! whole and durable before the last checkpoint. If it rots, the older page would be put back, and redo,
+//! which begins behind the creation, would not notice. A page without an image is read as it is: damage is
 //! reported (824), unless redo rebuilds the page.
 //!
 //! # Turns
-//! Before a half is begun anew its first header is overwritten, durably. Else a power loss in the midst of
-//! the first batch could leave the old header, an old image of a page, and no newer one of the same page that
-//! lay behind it; and of a page without a checksum nothing but its image tells what it should be.
+//! Before a half is reused its first header is overwritten, durably. Otherwise a power loss in the midst of
+//! the first batch could leave the old header, an old image of a page, and no newer image of the same page
+//! that lay behind it. For a page without a checksum, its image is the only evidence of its contents.
 //!
 //! For the same reason, when the images of both halves end, the older half's first header is overwritten
 //! first, durably, and the newer half's after it. A power loss between the two leaves the newest images.
@@ -100,7 +103,7 @@ struct Area {
     header: AlignedBuf,
 }
 
-/// The data file that a double-write file stands beside.
+/// The data file that a double-write file protects.
 pub(crate) trait Protected {
     /// An error once the file has failed.
     fn check(&self) -> Result<(), PoolError>;
@@ -158,8 +161,8 @@ impl DoubleWrite {
         })
     }
 
-    /// Whether there may be an image of the page, older than what is to be written. To be asked by who has
-    /// taken the page over for writing: nobody else adds one meanwhile.
+    /// Whether there may be an image of the page, older than what is to be written. The caller has claimed
+    /// the page for writing, so no other thread adds an image meanwhile.
     pub(crate) fn has_image(&self, page: PageNo) -> bool {
         let left_behind = mutated(Mutation::ImageLeftBehind);
         let imaged = self.imaged.lock();
@@ -177,8 +180,9 @@ impl DoubleWrite {
         Ok(wanted.min(area.half_pages as usize - 1))
     }
 
-    /// Writes the images durably. The in-place writes may begin when this returns; [`DoubleWrite::done`]
-    /// must be told of their end, with the half given here. No more than [`DoubleWrite::capacity`] at once.
+    /// Writes the images durably. The in-place writes may begin when this returns; the caller reports their
+    /// end to [`DoubleWrite::done`] with the half returned here. At most [`DoubleWrite::capacity`] images at
+    /// once.
     pub(crate) fn protect(
         &self,
         data: &dyn Protected,
@@ -196,7 +200,7 @@ impl DoubleWrite {
                 continue;
             }
             if area.under_way[other] > 0 {
-                // Not for ever: a writer that failed may never tell.
+                // The wait has a limit: a writer that failed may never report its end.
                 data.check()?;
                 self.drained.wait_for(&mut area, LOOK_AGAIN);
                 continue;
@@ -279,8 +283,8 @@ impl DoubleWrite {
         Ok(())
     }
 
-    /// Puts an end to all images of a half, durably. Nobody adds to them meanwhile: the caller holds the
-    /// area. Who asks for one while the write is under way still sees it, and writes an image too many.
+    /// Ends all images of a half, durably. No thread adds to them meanwhile: the caller holds the area. A
+    /// thread that calls `has_image` during the write still sees them, and writes an unnecessary image.
     fn void(&self, half: usize, half_pages: u32) -> Result<(), IoError> {
         match self.has_images(half) {
             true => self.end(half, half_pages),
@@ -340,8 +344,9 @@ impl DoubleWrite {
         self.file.write_durable(&runs)
     }
 
-    /// Forgets the images once all pages that were written in place are durable: what becomes of the files
-    /// while they are closed (one put back from a copy, say) is not known, and no page of them is torn.
+    /// Ends the images once all pages that were written in place are durable, so that no page is torn. The
+    /// files may be replaced while they are closed (by a copy, say), and no image may be put over such a
+    /// file.
     pub(crate) fn forget(&self, data: &dyn Protected) -> Result<(), PoolError> {
         let mut area = self.area.lock();
         while area.under_way != [0; 2] {

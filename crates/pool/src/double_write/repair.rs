@@ -15,7 +15,7 @@ use std::io::{IoSlice, IoSliceMut};
 
 /// Pages read together: as many as a device takes at once.
 const PAGES_AT_ONCE: usize = 64;
-/// Pages that a device is asked for, to see whether it reads anything.
+/// Pages that are read to find out whether the device reads anything.
 const LOOKED_AT: u64 = 64;
 
 /// What a repair found and did.
@@ -40,14 +40,14 @@ struct Image {
     age: (u64, u32),
 }
 
-/// What is to be put back into a data file. Found by reading alone: who opens a file does not know yet
-/// whether it belongs there, and leaves one that does not as it was.
+/// What is to be put back into a data file. Found by reading alone: the open has not yet verified that the
+/// double-write file belongs to the data file, and must not change a file that does not.
 #[derive(Debug)]
 pub struct TornPages {
     file: FileId,
     /// Where in the double-write file the image of each page lies that is to be put back, and its LSN.
     images: BTreeMap<PageNo, (u64, Lsn)>,
-    /// Whether there is any batch, be it of images that nobody needs.
+    /// Whether there is any batch, including batches whose images are not needed.
     to_forget: bool,
     stats: RepairStats,
 }
@@ -91,7 +91,7 @@ impl TornPages {
         Ok(torn)
     }
 
-    /// Takes note of those of the pages that need their images; what the device says of one that it cannot
+    /// Records those of the pages that need their images; returns the device's error for one that it cannot
     /// read.
     fn compare(
         &mut self,
@@ -180,12 +180,12 @@ impl TornPages {
     }
 }
 
-/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file
-/// `file_id` of its database) that is torn in place, rotten or older than the image. Then forgets the images.
-/// To be called before anything else reads the file; safe to repeat and to be interrupted.
+/// Puts back, and makes durable, the newest image in `double_write` of every page of `file` (file `file_id`
+/// of its database) that is torn in place, rotten or older than the image. Then ends the images. To be called
+/// before anything else reads the file; safe to repeat and to be interrupted.
 ///
-/// Whoever makes a data file anew under an old name (create, restore) calls [`reset`] first: an image of the
-/// name's former life would pass for one of this.
+/// A caller that creates a data file under an old name (create, restore) calls [`reset`] first: otherwise an
+/// image of the old file would be taken for one of the new.
 pub fn repair(
     file: &dyn File,
     double_write: &dyn File,
@@ -213,9 +213,9 @@ fn for_each_image(
     Ok(())
 }
 
-/// Forgets all images, durably: for a file whose pages are all known to be whole, or that begins a new life.
-/// The older half is forgotten before the newer one, so that a power loss between the two leaves the newest
-/// image of each page.
+/// Ends all images, durably: for a file whose pages are all known to be whole, or that is created again. The
+/// older half is ended before the newer one, so that a power loss between the two leaves the newest image of
+/// each page.
 pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     let pages = double_write.len_bytes()? / PAGE_SIZE as u64;
     if pages == 0 {
@@ -238,17 +238,17 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     Ok(())
 }
 
-/// Whether the page is the image itself, or proven whole by its checksum and newer.
+/// Whether the page is the image itself, or is proven by its checksum to be whole and is newer.
 ///
-/// That its checksum holds is not enough: the format's checksum is a sum of sectors, and sectors of two
-/// versions can add up by chance. But a page that was torn in a write is not newer than that write's
-/// image. One that is newer was written when there was no image of it, or put there by somebody else.
-/// Without a checksum nothing is proven, the LSN least of all (a power loss may have left it as garbage), and
-/// no page is newer than its newest image.
+/// A valid checksum is not enough: the format's checksum is a sum of sectors, and sectors of two versions can
+/// add up by chance. But a page that was torn in a write is not newer than that write's image. A page that is
+/// newer was written when there was no image of it, or by something other than the pool. Without a checksum
+/// nothing is proven: a power loss may have left even the LSN as garbage, and no page is newer than its
+/// newest image.
 ///
-/// A file's header with the LSN of its image differs from it in one thing, which is not logged: the
-/// checkpoint that wrote it. That is to stay what it is in place: it tells an old copy of a file, beside
-/// which the images of a newer one may lie.
+/// A file header whose LSN equals that of its image differs from it only in the checkpoint that wrote it,
+/// which is not logged. The version in place is retained: it identifies an old copy of a file, beside which
+/// the images of a newer one may lie.
 fn needs_no_image(page: &PageBuf, image: &PageBuf, id: PageId) -> bool {
     let (here, there) = (Page::new(page).lsn(), Page::new(image).lsn());
     let stays = here > there || (here == there && id.page == PageNo(0));

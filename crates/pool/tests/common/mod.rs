@@ -35,7 +35,7 @@ pub struct FakeLog {
     pub short: AtomicBool,
     /// How often it was made durable.
     pub flushes: AtomicU64,
-    /// Says that it is durable without being so.
+    /// Reports that it is durable without being so.
     pub lies: AtomicBool,
 }
 
@@ -268,7 +268,7 @@ pub fn value(page: &PageBuf) -> u64 {
     value
 }
 
-/// A logged change of a page: the rules of the dirty protocol, kept.
+/// A logged change of a page, by the rules of the dirty protocol.
 pub fn change(log: &FakeLog, page: &mut PageWrite<'_>, value: u64) -> Lsn {
     page.begin_change();
     let lsn = log.append();

@@ -1,5 +1,5 @@
-//! What the programs for the model checker share: the latch and the marks as they are, out of the crate, and
-//! one who waits without telling anybody.
+//! Shared by the programs for the model checker: the crate's latch and marks, and a sleeper that reports no
+//! waits.
 
 #![expect(dead_code, reason = "each program has a part of the latch under test")]
 

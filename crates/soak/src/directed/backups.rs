@@ -1,7 +1,7 @@
 //! Scenes of backups: what happens between the moments at which a backup looks.
 //!
-//! The backup is taken by the engine's own steps, so that something can be done between any two of them, and
-//! is put back by the engine's own steps, too. The copy must have what was committed when the backup ended,
+//! The scene calls the engine's own steps of a backup, so that something can be done between any two of them,
+//! and the engine's own steps of a restore, too. The copy must have what was committed when the backup ended,
 //! and nothing else.
 
 use super::told;

@@ -67,7 +67,7 @@ fn drop_and_lose(engine: &Engine, machine: &SimVolume, round: i64) -> Result<(),
     let committed = scope(|all| {
         let dropping = spawn_scoped(all, "dropper", || {
             begun.store(true, Ordering::Relaxed);
-            // What it is told does not matter: the power may go before.
+            // Its answer does not matter: the power may go before.
             let _told = dropper.commit();
         });
         while dropping.is_ok() && !begun.load(Ordering::Relaxed) {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 const BINDING: [u8; 16] = *b"scene of an end.";
 const PATH: &str = "/log/end.ldf";
 const LOG_BYTES: u64 = (512 << 10) + FIRST_VLF_OFFSET;
-/// Of each record that only takes room: with its header it fills most of a block of one sector.
+/// Of each record that only fills space: with its header it fills most of a block of one sector.
 const FILLER_BYTES: usize = 3_000;
 /// More than such a block takes in the file.
 const FILLED_BYTES: u64 = 4096;
@@ -57,9 +57,9 @@ fn note(store: &Store) -> Result<(), String> {
     taken.map(drop).map_err(told)
 }
 
-/// A transaction keeps the log since its first record. It ends, a step before the log has to begin again from
-/// the front, and what it kept is let go: then what it logged first is written over. Machines of every moment
-/// since, and the transaction.
+/// A transaction keeps the log since its first record. It ends a step before the log has to begin again from
+/// the front, and its log is truncated: then its first record is overwritten. Returns the machines of every
+/// moment since then, and the transaction.
 fn played(volume: &SimVolume) -> Result<(Vec<SimVolume>, TxnId), String> {
     let store = open(volume)?;
     note(&store)?;
@@ -114,7 +114,8 @@ fn judge(machine: &SimVolume, id: TxnId) -> Result<bool, String> {
     Err(gone(&"its record is not there"))
 }
 
-/// Whoever has to be undone after a power loss finds what he logged, whatever of the last writes is lost.
+/// A transaction that has to be undone after a power loss finds its records, whichever of the last writes are
+/// lost.
 pub(super) fn end_not_durable(_: u64) -> Result<(), String> {
     let volume = SimVolume::new(SimOptions::default());
     let (machines, id) = played(&volume)?;

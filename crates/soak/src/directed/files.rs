@@ -71,8 +71,8 @@ fn begun(engine: &Engine, volume: &SimVolume, layout: &Layout) -> Result<EngineS
     Ok(store)
 }
 
-/// Pages with an image are emptied, given back, made anew and written; then each of them rots. Put back is
-/// what was written last, or nothing: never the page of before.
+/// Pages with an image are emptied, given back, created again and written; then each of them rots. What is
+/// put back is what was written last, or nothing: never the old page.
 pub(super) fn image_of_a_former_life(_: u64) -> Result<(), String> {
     let volume = SimVolume::new(SimOptions::default());
     let (before, after) = two_lives(&volume).map_err(told)?;
@@ -93,7 +93,7 @@ pub(super) fn image_of_a_former_life(_: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// The machine when there are images, and when their pages were made anew since.
+/// The machine when there are images, and the machine after their pages were created again.
 fn two_lives(volume: &SimVolume) -> Result<(SimVolume, SimVolume), Failure> {
     const KEYS: i64 = 24;
     let mut versions = versions();
@@ -126,7 +126,7 @@ fn pages(machine: &SimVolume) -> Result<BTreeMap<PageId, PageBuf>, String> {
         .collect())
 }
 
-/// Each page of the primary file rots, and images are put back: what is put back.
+/// Each page of the primary file rots, and images are put back; returns the restored pages.
 fn rot_and_repair(machine: &SimVolume) -> Result<BTreeMap<PageId, PageBuf>, String> {
     let (machine, path) = (machine.fork(), primary());
     for id in pages(&machine)?.into_keys() {
@@ -166,8 +166,8 @@ pub(super) fn file_cut_off(_: u64) -> Result<(), String> {
     Ok(())
 }
 
-/// A data file of before a checkpoint is put beside the log that names it: nothing in the log would bring
-/// back what the file lacks.
+/// A data file from before a checkpoint is put beside the log that names the checkpoint: the log could not
+/// restore what the file lacks.
 pub(super) fn old_copy(_: u64) -> Result<(), String> {
     let layout = Layout { files: 2, ..LAYOUT };
     let volume = SimVolume::new(SimOptions::default());

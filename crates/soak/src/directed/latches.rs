@@ -1,7 +1,7 @@
 //! Scenes of latches: many threads take several pages at a time, and each gets through.
 //!
-//! Who waits for a latch waits without end. So the threads are not joined before they have said that they
-//! are done, and a scene in which nothing moves any more is left with its threads standing.
+//! A thread waits for a latch without a limit. So the threads are joined only after they have reported their
+//! end, and a scene in which nothing moves any more is left with its threads blocked.
 
 use crate::engine::Engine;
 use crate::rows::Row;
@@ -20,7 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Nothing that moves needs so long for a step, on any machine.
+/// No thread that makes progress needs so long for a step, on any machine.
 const STANDS_STILL: Duration = Duration::from_secs(30);
 const THREADS: u64 = 6;
 
@@ -46,7 +46,7 @@ const ROWS_EACH: u64 = 3;
 
 type Steps = Arc<AtomicU64>;
 
-/// Waits until all threads are done, or none has made a step for long.
+/// Waits until all threads are done, or none has taken a step for long.
 fn watch(threads: Vec<JoinHandle<Result<(), Failure>>>, steps: &Steps) -> Result<(), String> {
     let (mut seen, mut since) = (0, Moment::now());
     while threads.iter().any(|thread| !thread.is_finished()) {
@@ -98,7 +98,7 @@ where
         threads.push(thread.map_err(|e| e.to_string())?);
     }
     if let Err(what) = watch(threads, &steps) {
-        // Its end would wait for those who stand.
+        // Dropping it would wait for the blocked threads.
         std::mem::forget(store);
         return Err(what);
     }
@@ -189,7 +189,7 @@ pub(super) fn many_files(seed: u64) -> Result<(), String> {
         std::mem::forget((instance, db));
         return Err(what);
     }
-    // Not before all are done: who cleans up goes through the tables of all.
+    // Only after all threads are done: the cleaner goes through the tables of all of them.
     let session = Session::new(&db).map_err(told)?;
     for number in 0..THREADS {
         let table = session.table(&format!("t{number}")).map_err(told)?;
@@ -223,7 +223,7 @@ fn fill_and_empty(
             session.delete(&table, &table.row_key(&row(*key))?)?;
             steps.fetch_add(1, Ordering::Relaxed);
         }
-        // What is empty goes, with what led to it.
+        // Empty pages are removed, with the entries that led to them.
         db.purge_ghosts()?;
     }
     Ok(())

@@ -15,10 +15,11 @@ use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::{Arc, Barrier};
 
-/// Who has waited so long was not looked for. The first look comes at once, the next after seconds.
+/// A thread that has waited so long was not examined for a deadlock. The first search comes at once, the next
+/// after seconds.
 const NOBODY_LOOKED: Timeout = Timeout::Millis(20_000);
 
-/// Each of two transactions holds what the other wants.
+/// Each of two transactions holds the lock that the other waits for.
 pub(super) fn deadlock(_: u64) -> Result<(), String> {
     cross().map_err(|error| error.to_string())?
 }
@@ -78,7 +79,7 @@ fn guard() -> Result<Result<(), String>, EngineError> {
     }
     let after = count(&mut reader)?;
     reader.commit()?;
-    // Nobody guards anything any more.
+    // No lock guards the gaps any more.
     writer.insert(&table, &[Value::BigInt(30), Value::BigInt(1)])?;
     drop((reader, writer, table, db));
     instance.shut_down()?;
@@ -90,8 +91,8 @@ fn guard() -> Result<Result<(), String>, EngineError> {
     })
 }
 
-/// A transaction that changed a row keeps others from having the whole table; while another has all of it,
-/// nobody changes a row.
+/// A transaction that changed a row keeps others from locking the whole table; while another has locked all
+/// of it, no transaction changes a row.
 pub(super) fn whole_table(_: u64) -> Result<(), String> {
     all_or_some().map_err(|error| error.to_string())?
 }
@@ -105,7 +106,7 @@ fn all_or_some() -> Result<Result<(), String>, EngineError> {
         let row = [Value::BigInt(id), Value::BigInt(1)];
         session.insert(&table, &row).map(|_| ())
     };
-    // The key is one that nobody has: nothing but the table itself is in the way.
+    // No row has this key: only the lock of the table itself is in the way.
     let whole = |session: &mut Session, hints| {
         session.hinted(hints, |session| {
             let found = session.get(&table, &[Value::BigInt(99)]);
@@ -157,7 +158,7 @@ fn cross() -> Result<Result<(), String>, EngineError> {
     };
     scope(|all| {
         let other = spawn_scoped(all, "other", || ends.lock().push(one(1)));
-        // Without the other nobody must wait for it.
+        // Without the other thread, this one must not wait for it.
         if other.is_ok() {
             let end = one(0);
             ends.lock().push(end);
@@ -194,7 +195,7 @@ const LAYOUT: Layout = Layout {
     background: false,
 };
 
-/// How often who waits for a lock gets it from who is about to commit.
+/// How often a thread that waits for a lock gets it from a transaction that is about to commit.
 const ROUNDS: u32 = 12;
 const TABLE: u16 = 0;
 const KEY: i64 = 7;
@@ -249,7 +250,7 @@ fn hand_over(engine: &Engine, machine: &SimVolume) -> Result<Option<u64>, Failur
         });
         // Until the other waits, mostly; if it comes later it gets the lock all the same.
         sleep(Duration::from_millis(5));
-        // What it is told does not matter: the power may go before.
+        // Its answer does not matter: the power may go before.
         let _told = first.commit();
         waiting
             .map(|_| ())

@@ -1,23 +1,24 @@
-//! Scenes for one rule each: what chance meets too seldom to be relied on.
+//! Scenes for one rule each: situations that random tests meet too seldom.
 //!
-//! A scene makes the one situation that its rule is for, as certainly as threads allow, and says what came
-//! of it. Faults that the broad parts of the [`crate::share`] pass by are caught here.
+//! A scene creates the one situation that its rule is for, as certainly as threads allow, and returns what
+//! happened. It catches faults that the broad parts of the [`crate::share`] miss.
 //!
 //! # The scenes
 //! 1. Two transactions wait for each other: one of them is the victim, the other goes on.
-//! 2. Who gets a lock commits behind who had it: the power goes between the two acknowledgements.
-//! 3. The pages of a dropped table are nobody's before the commit is durable.
+//! 2. A transaction that gets a lock commits after the one that had it: the power goes between the two
+//!    acknowledgements.
+//! 3. The pages of a dropped table have no owner before the commit is durable.
 //! 4. Rows of a heap move between the same few pages under many threads, each of which gets through.
 //! 5. Pages come from and go to several files at once under many threads, each of which gets through.
 //! 6. A block of the log that was in flight behind a lost one is never taken for a part of a later log.
-//! 7. What is put back for a page that rotted is what was written there last, not what it was in a former
-//!    life.
+//! 7. A page that rotted is restored to what was written there last, not to its content before it was created
+//!    again.
 //! 8. A file that was cut off is opened after a power loss, though the log has changes of what lay behind.
-//! 9. A page that becomes dirty late, and says that it was so for long, does not move the redo point back.
-//! 10. The log of a transaction that ended is not written over before its end is durable.
+//! 9. A page that is marked dirty late, with an old LSN, does not move the redo point back.
+//! 10. The log of a transaction that ended is not overwritten before its end is durable.
 //! 11. An old copy of a data file is not taken for the one that belongs to the log.
 //! 12. No key comes between those that a SERIALIZABLE transaction has read.
-//! 13. Nobody has a whole table beside others who change rows of it.
+//! 13. No transaction locks a whole table while others change rows of it.
 //! 14. After a power loss every page that differs from a saved copy has its bit in the changed-extent map.
 //! 15. A backup reads a page whole that is being written.
 //! 16. A backup has the pages that a load filled past the log when all files were copied.

@@ -105,9 +105,9 @@ fn redo_point(store: &Store) -> Result<Lsn, String> {
     Ok(taken.map_err(told)?.redo_point)
 }
 
-/// A thread asks where the log ends and sleeps; a checkpoint comes and goes, and another has begun, when it
-/// wakes up and says that its page is dirty from there on. The second may not move the redo point back to
-/// where the log, for all that the first one said, is nobody's any more.
+/// A thread reads the log's tail and sleeps. One checkpoint completes and another begins before the thread
+/// wakes up and marks its page dirty from that LSN on. The second checkpoint must not move the redo point
+/// back to an LSN before which, after the first one, the log may already be reused.
 pub(super) fn dirty_too_late(_: u64) -> Result<(), String> {
     let volume = SimVolume::new(SimOptions::default());
     let store = open(&volume)?;
@@ -123,7 +123,7 @@ pub(super) fn dirty_too_late(_: u64) -> Result<(), String> {
         ));
     }
     change(&store, OTHER, None)?;
-    // Once the second has written its pages, and before it asks what is dirty now.
+    // Once the second has written its pages, and before it reads which pages are dirty now.
     let woken: Arc<Mutex<Option<Result<(), String>>>> = Arc::default();
     let (sleeper, to) = (Arc::clone(&store), Arc::clone(&woken));
     volume.on_boundary_of(move |file, _| {

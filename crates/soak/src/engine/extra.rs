@@ -1,4 +1,5 @@
-//! What small worlds ask of a database besides rows: indexes, sizes, files that go, other homes.
+//! Operations of small worlds on a database, besides rows: indexes, sizes, removal of files, other
+//! directories.
 
 use super::session::table_name;
 use super::{EngineStore, failure, in_volume};
@@ -29,7 +30,7 @@ impl EngineStore {
         self.statement(|session| session.drop_index(&table_name(table), EXTRA_INDEX))
     }
 
-    /// Builds a table and all its indexes anew.
+    /// Rebuilds a table and all its indexes.
     pub(crate) fn rebuild(&self, table: u16) -> Result<(), Failure> {
         self.statement(|session| session.rebuild("dbo", &table_name(table), None))
     }

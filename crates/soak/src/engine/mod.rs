@@ -47,7 +47,7 @@ pub struct EngineStore {
     layout: Layout,
 }
 
-/// Errors of what lies below carry these words, whatever wraps them.
+/// Errors of the layers below contain these texts, whatever wraps them.
 const DEVICE_WORDS: [&str; 7] = [
     "perating system error",
     "' failed at byte ",
@@ -97,7 +97,7 @@ impl Engine {
         Instance::start(volume, config).map_err(failure)
     }
 
-    /// An instance that remembers its databases over a restart.
+    /// An instance that reopens its databases after a restart.
     pub(crate) fn lasting_instance(
         &self,
         volume: Arc<dyn Volume>,
@@ -252,7 +252,7 @@ impl EngineStore {
         let file = self.volume.open(&view.path, Open::ReadOnly, Access::Data);
         let file = file.map_err(|e| failure(e.into()))?;
         let mut bytes = vec![0; view.size_pages as usize * PAGE_SIZE];
-        // What a power loss made unreadable stays zero here: nobody has written there since.
+        // What a power loss made unreadable stays zero here: nothing has been written there since.
         read_around(&*file, 0, &mut bytes).map_err(|e| failure(e.into()))?;
         match unmarked(bytes.as_chunks().0, &|_, page| {
             page.iter().any(|&byte| byte != 0)
@@ -318,8 +318,8 @@ impl Store for EngineStore {
         if !self.layout.background {
             return self.audit_files();
         }
-        // Nothing may change while the files are read one after the other: the cleaner rests. A turn of it
-        // that had begun may still go on, so that what is found counts only when it stays.
+        // No page may change while the files are read one after the other, so the cleaner is stopped. A turn
+        // of it that had begun may still be running, so a difference counts only when it stays.
         let flags = &self.instance.instruments().trace_flags;
         let rest = [i64::from(TraceFlag::NO_GHOST_CLEANUP.number())];
         flags

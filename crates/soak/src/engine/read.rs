@@ -10,7 +10,7 @@ use furrow_types::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The version of a row, all of whose bytes are as they must be.
+/// The version of a row, after a check of all its bytes.
 pub(super) fn version_of(row: &Row<'_>) -> Result<u64, Failure> {
     let values = row.values().map_err(failure)?;
     let (Some(Value::BigInt(key)), Some(Value::BigInt(version))) = (values.first(), values.get(1))

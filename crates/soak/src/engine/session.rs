@@ -1,4 +1,4 @@
-//! A session of the engine, rows made from their versions.
+//! A session of the engine; its rows are derived from their versions.
 
 use super::failure;
 use crate::rows::{Kind, Row};
@@ -21,7 +21,7 @@ pub(super) fn table_name(table: u16) -> String {
     format!("t{table}")
 }
 
-/// The column whose name tells one incarnation of a table from the next.
+/// The column whose name distinguishes one incarnation of a table from the next.
 pub(super) const MADE: &str = "made_";
 
 /// The values of a row, in the order of its columns.

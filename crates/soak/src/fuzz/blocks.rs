@@ -132,8 +132,8 @@ impl Blocks {
         done.map_err(|e| e.to_string())
     }
 
-    /// Reads the log to its end; what is not as it was appended is an error where nothing damaged may be
-    /// believed.
+    /// Reads the log to its end. A record that differs from what was appended is an error if no damage may be
+    /// accepted.
     fn scan(&self, strictly: bool) -> Result<(), String> {
         let Ok(mut scan) = LogScan::open(Arc::clone(&self.file), BINDING, self.start) else {
             return Ok(());

@@ -10,7 +10,7 @@ pub(super) fn make() -> Result<Box<dyn Target>, String> {
     Ok(Box::new(Canary))
 }
 
-/// A record of a kind, a length and as many bytes. It believes a length at the edge of what two bytes hold.
+/// A record of a kind, a length and as many bytes. It trusts a length at the limit of two bytes.
 fn read(bytes: &[u8]) -> usize {
     match bytes {
         [kind @ 0x10..=0x3F, low, high, rest @ ..] if rest.len() > 8 => {

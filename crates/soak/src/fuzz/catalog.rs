@@ -14,7 +14,7 @@ struct Rows {
     corpus: Vec<(&'static BaseTable, RowLayout, Vec<u8>)>,
 }
 
-/// Rows of base tables of databases made by the engine.
+/// Rows of base tables of databases created by the engine.
 pub(super) fn make() -> Result<Box<dyn Target>, String> {
     let mut corpus = Vec::new();
     for table in BASE_TABLES {

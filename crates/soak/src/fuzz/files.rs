@@ -55,7 +55,7 @@ struct Files {
     corpus: Vec<(Damaged, Vec<PageId>)>,
 }
 
-/// Databases made by the engine, and their pages in use.
+/// Databases created by the engine, and their pages in use.
 pub(super) fn make() -> Result<Box<dyn Target>, String> {
     let mut corpus = Vec::new();
     for number in 0..super::DATABASES {

@@ -12,7 +12,7 @@ impl Dice {
         dice
     }
 
-    /// A word.
+    /// A random number of 64 bits.
     #[inline]
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
@@ -61,7 +61,7 @@ const EDGES: [u64; 16] = [
     u64::MAX,
 ];
 
-/// Damages some of `bytes`, mostly within `hot`, where the fields are that say what the others mean.
+/// Damages some of `bytes`, mostly within `hot`, the fields that define the meaning of the others.
 pub fn damage(bytes: &mut [u8], hot: &[std::ops::Range<usize>], dice: &mut Dice) {
     // Mostly little: what is damaged through and through is refused at the first look.
     let most = 1 + dice.below(6);

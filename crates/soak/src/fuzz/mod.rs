@@ -1,18 +1,19 @@
-//! Hostile bytes: what reads a disk or a text gets millions of damaged ones, and must read or refuse them in
-//! order.
+//! Hostile bytes: every reader of a disk or a text gets millions of damaged inputs, and must read or refuse
+//! them in order.
 //!
-//! A [`Target`] makes an input from its own small corpus, which is made in code, damages it ([`havoc`]) and
-//! lets its reader have it. An input is decided by the seed and its number alone: what was found is seen
-//! again with both, and nothing needs to be kept.
+//! A [`Target`] takes an input from its own small corpus, which is created in code, damages it ([`havoc`])
+//! and passes it to its reader. Seed and number alone decide an input: they repeat a finding, and no input
+//! needs to be stored.
 //!
-//! # What is looked for
+//! # What it looks for
 //! 1. Panics, overflows in a build that checks them, readers that do not come to an end.
 //! 2. What the reader promises besides: that a record lies in its page, that an edit keeps a sound page
-//!    sound, that nothing with a wrong checksum is believed, that what is decoded is written the same way.
+//!    sound, that nothing with a wrong checksum is accepted, that a decoded value is encoded the same way.
 //!
-//! # Who tests it
-//! The target `canary` has a fault of the rare sort, as many fields right as a reader asks for in a row, and
-//! must be found out: a fuzzer that has gone blind is noticed.
+//! # How it is tested
+//!
+//! The target `canary` has a fault of the rare sort, which needs as many fields in a row to be right as a
+//! reader checks. The fuzzer must find it: so a fuzzer that no longer finds anything is noticed.
 
 mod blocks;
 mod canary;
@@ -36,7 +37,7 @@ use std::sync::{Arc, OnceLock};
 /// Databases of a corpus.
 const DATABASES: u64 = 4;
 
-/// A sound database for corpora, one of [`DATABASES`]: made once.
+/// A sound database for corpora, one of [`DATABASES`]: created once.
 fn database(number: u64) -> Result<&'static MemoryFiles, String> {
     static MADE: OnceLock<Vec<Result<MemoryFiles, String>>> = OnceLock::new();
     let made = MADE.get_or_init(|| {
@@ -59,7 +60,7 @@ pub trait Target {
 /// A target by its name.
 #[derive(Debug, Clone, Copy)]
 pub struct Kind {
-    /// How it is asked for.
+    /// Its name on the command line.
     pub name: &'static str,
     /// What it reads.
     pub what: &'static str,
@@ -162,7 +163,7 @@ pub struct Caught {
     pub what: String,
 }
 
-/// Nothing reads one input for so long, on any machine.
+/// No reader needs so long for one input, on any machine.
 const ENDLESS: Duration = Duration::from_secs(120);
 const TELL_EVERY: Duration = Duration::from_secs(10);
 

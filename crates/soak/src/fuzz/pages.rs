@@ -18,7 +18,7 @@ const OF_A_KIND: usize = 8;
 /// More slots than a page can have.
 const ENOUGH_SLOTS: u16 = 4_100;
 
-/// Sound pages of databases made by the engine, some of each kind.
+/// Sound pages of databases created by the engine, some of each kind.
 pub(super) fn corpus() -> Result<Vec<PageBuf>, String> {
     let mut kinds: BTreeMap<(u8, u8), Vec<PageBuf>> = BTreeMap::new();
     for number in 0..super::DATABASES {
@@ -103,7 +103,7 @@ fn look(page: &PageBuf) -> Result<(), String> {
     Ok(())
 }
 
-/// The way to the disk and back: what is stamped is believed, and no bit of it may change.
+/// The way to the disk and back: a stamped page is accepted, and none of its bits may change.
 fn guard(page: &PageBuf, dice: &mut Dice) -> Result<(), String> {
     let mut copy = *page;
     let id = Page::new(&copy).page_id();
@@ -115,7 +115,7 @@ fn guard(page: &PageBuf, dice: &mut Dice) -> Result<(), String> {
     if let Some(byte) = copy.get_mut(at) {
         *byte ^= 1 << bit;
     }
-    // The flag that says how the page is protected is the one bit that a checksum cannot guard.
+    // The flag of the page's protection is the one bit that a checksum cannot guard.
     let protected = Page::new(&copy).flags() == Page::new(page).flags() || !(4..6).contains(&at);
     let stamped = Page::new(&copy)
         .flags()
@@ -285,7 +285,7 @@ fn group(page: &PageBuf, dice: &mut Dice, out: &mut Vec<u8>) {
 
 /// Whether a change that a page takes leaves a sound page sound.
 fn keeps_sound(change: &Change<'_>) -> bool {
-    // What is patched, or comes as an image, is as sound as its bytes are.
+    // A patch or an image is as sound as its bytes are.
     !matches!(
         change,
         Change::PatchBytes { .. } | Change::PatchRow { .. } | Change::Image { .. }

@@ -30,7 +30,7 @@ const SCRIPTS: &[&str] = scripts!(
     "table",
 );
 
-/// What is between tokens, begins without end, or is seldom seen.
+/// Texts between tokens, without an end, or rare.
 const ODD: [&str; 12] = [
     "'", "[", "\"", "/*", "*/", "--", "\n", "\u{a0}", "\u{20ac}", "?", "0x", "1e",
 ];
@@ -46,7 +46,7 @@ fn tokens(text: &'static str) -> Vec<&'static str> {
     kept.map(|token| token.span.of(text)).collect()
 }
 
-/// Statements and their words.
+/// Statements and their tokens.
 pub(super) fn make() -> Result<Box<dyn Target>, String> {
     let batches = SCRIPTS.iter().flat_map(|script| script.split("\nGO\n"));
     let texts: Vec<Vec<&str>> = batches.map(tokens).filter(|t| !t.is_empty()).collect();
@@ -66,7 +66,7 @@ impl Text {
 
     fn draw(&self, dice: &mut Dice) -> String {
         let whole = dice.pick(&self.texts).map_or(&[][..], Vec::as_slice);
-        // A part of a batch: what is short is read often.
+        // A part of a batch: short texts get more tests.
         let len = (1 + dice.below(40)).min(whole.len());
         let from = match dice.one_in(2) {
             true => 0,
@@ -132,7 +132,7 @@ fn in_order(text: &str, tree: &Batch) -> Result<(), String> {
     let printed = print(tree);
     match parse(&printed, Options::default()) {
         Ok(again) if again == *tree => Ok(()),
-        // Parentheses that the tree asks for may take a text near the limit beyond it.
+        // Parentheses that the tree needs may take a text near the limit beyond it.
         Err(errors) if errors.iter().any(|e| e.number == 191) => Ok(()),
         Ok(_) => Err(format!("is printed as another tree:\n{printed}")),
         Err(errors) => Err(format!("is printed as no tree, {errors:?}:\n{printed}")),

@@ -1,8 +1,8 @@
-//! What a history shows that its level must not.
+//! Anomalies in a history that its isolation level forbids.
 //!
-//! The list under a key names its writers in order; so who reads it says after whom it came, and before whom.
-//! Among transactions that committed there are then three kinds of edges, and an anomaly is a cycle of some
-//! of them (Adya's phenomena, as they are inferred from lists by Elle).
+//! The list under a key contains its writers in order; so a read shows after which transactions the reader
+//! came, and before which. Among transactions that committed there are then three kinds of edges, and an
+//! anomaly is a cycle of some of them (Adya's phenomena, as Elle infers them from lists).
 
 use super::cycles::{Edge, Graph};
 use super::history::{Element, End, History, Op};
@@ -35,7 +35,7 @@ pub enum Anomaly {
 pub struct Found {
     /// Which.
     pub anomaly: Anomaly,
-    /// Who and where.
+    /// The transactions and keys.
     pub text: String,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Display for Found {
 
 struct Search<'h> {
     history: &'h History,
-    /// Who appended an element, to which key, and whether it was its last to that key.
+    /// The transaction that appended an element, the key, and whether it was its last to that key.
     writers: HashMap<Element, (usize, i64, bool)>,
     found: Vec<Found>,
 }
@@ -124,8 +124,8 @@ impl Search<'_> {
         }
     }
 
-    /// Each list that a committed transaction saw is the beginning of the last one, ended by somebody's last
-    /// element, and by nobody who was rolled back.
+    /// Each list that a committed transaction saw is the beginning of the last one. It ends with the last
+    /// element that some transaction appended, and contains no element of a transaction that was rolled back.
     fn prove_reads(&mut self) {
         let history = self.history;
         let committed = |n: &usize| self.is_committed(*n);
@@ -212,7 +212,7 @@ impl Search<'_> {
     }
 }
 
-/// The phenomena that are cycles of a graph of transactions; `name` tells of one.
+/// The phenomena that are cycles of a graph of transactions; `name` describes a transaction.
 pub(super) fn cycles(graph: &Graph, name: &dyn Fn(usize) -> String) -> Vec<Found> {
     let flows = |edge| edge != Edge::ReadWrite;
     let cycles = [
@@ -229,7 +229,7 @@ pub(super) fn cycles(graph: &Graph, name: &dyn Fn(usize) -> String) -> Vec<Found
     for (anomaly, cycle) in cycles {
         let Some(cycle) = cycle else { continue };
         if anomaly == Anomaly::WriteSkew && single {
-            // The same cycle, most likely: what is worse is told.
+            // The same cycle, most likely: only the worse one is reported.
             continue;
         }
         let text: Vec<String> = cycle.into_iter().map(name).collect();

@@ -71,7 +71,7 @@ impl Graph {
     /// A cycle that has one edge of the kind `closing`, and else only those that `others` admits: exactly
     /// one, or at least one where they are among the others.
     pub(super) fn cycle(&self, closing: Edge, others: &dyn Fn(Edge) -> bool) -> Option<Vec<usize>> {
-        // Only what lies on some cycle is worth a search.
+        // Only edges that lie on some cycle are searched.
         let part = self.components(&|edge| edge == closing || others(edge));
         for (from, out) in self.out.iter().enumerate() {
             for &(to, kind) in out {

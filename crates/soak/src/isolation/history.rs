@@ -39,7 +39,7 @@ pub enum Touch {
 /// A transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Txn<O = Op> {
-    /// Whose it was. A client's transactions stand in their order.
+    /// Its client. A client's transactions are in their order.
     pub client: usize,
     /// What it did, in order.
     pub ops: Vec<O>,
@@ -52,7 +52,7 @@ pub struct Txn<O = Op> {
 pub struct Registers {
     /// The transactions, those of one client in order.
     pub txns: Vec<Txn<Touch>>,
-    /// What is in each register in the end.
+    /// The value of each register in the end.
     pub last: std::collections::BTreeMap<i64, Value>,
 }
 

@@ -1,22 +1,22 @@
-//! What a history of registers shows that its level must not.
+//! Anomalies in a history of registers that its isolation level forbids.
 //!
-//! A register keeps its last value alone, so that nobody can read off it in which order it was written. But
-//! each value is written once, and who reads one says whose it is; and the rows of the engine lie in one
-//! place, where who comes later sees what is later. Of the versions that committed this is certain:
+//! A register stores its last value alone, so its value does not show in which order it was written. But each
+//! value is written once, and so a read identifies the writer. And the rows of the engine lie in one place,
+//! where a later reader sees a later version. Of the versions that committed this is certain:
 //!
-//! 1. What is there in the beginning comes before all others, what is there in the end after them.
+//! 1. The version at the beginning comes before all others, the version at the end after them.
 //! 2. A client that sees one version and then sees or writes another one has met them in their order.
 //!
 //! From these follow the edges among transactions, and anomalies are cycles of them (as Elle infers them for
-//! registers). Where the order of two versions is not known, there is no edge: an anomaly may be missed, none
-//! is made up. Versions in a circle are no history of one place at all.
+//! registers). Where the order of two versions is not known, there is no edge: an anomaly may be missed, but
+//! none is invented. Versions in a circle are no history of one place at all.
 
 use super::anomalies::{Anomaly, Found, cycles};
 use super::cycles::{Edge, Graph};
 use super::history::{End, NEVER_WRITTEN, Registers, Touch, Txn, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Who wrote a value.
+/// The writer of a value.
 #[derive(Debug, Clone, Copy)]
 struct Written {
     txn: usize,
@@ -99,8 +99,8 @@ impl Search<'_> {
         }
     }
 
-    /// Whether a value is a version of the register: there from the beginning, or the last that somebody who
-    /// committed wrote.
+    /// Whether a value is a version of the register: there from the beginning, or the last that a committed
+    /// transaction wrote.
     fn is_version(&self, key: i64, value: Value) -> bool {
         let of = self.writers.get(&value);
         let stays = |w: &Written| w.key == key && w.last && self.is_committed(w.txn);
@@ -214,7 +214,7 @@ impl Search<'_> {
         pairs
     }
 
-    /// Whether versions come before themselves; told if so.
+    /// Whether versions come before themselves; if so, that is a finding.
     fn goes_in_circles(&mut self, pairs: &BTreeMap<i64, BTreeSet<(Value, Value)>>) -> bool {
         let before = self.found.len();
         for (key, pairs) in pairs {
@@ -346,7 +346,7 @@ mod tests {
 
     #[test]
     fn the_order_of_versions_follows_from_who_met_them_one_after_the_other() {
-        // Nothing but the second client tells that 11 came before 21 in the first register.
+        // Only the second client shows that 11 came before 21 in the first register.
         let txns = vec![
             txn(0, &[Write(1, 11), Write(2, 12)]),
             txn(1, &[Write(1, 21), Write(2, 22)]),

@@ -1,12 +1,12 @@
-//! Isolation levels, proven from what transactions saw.
+//! Isolation levels, tested by what transactions read.
 //!
-//! Threads append numbers to lists under a few keys and read lists. No number comes twice, so that a list
-//! says who wrote, and in which order; from all lists that were seen follows a graph of who came before whom,
-//! and every phenomenon that a level forbids is a cycle in it ([`anomalies`]). No lock, no clock and no
-//! internal of the engine is asked.
+//! Threads append numbers to lists under a few keys and read lists. Each number is unique, so a list shows
+//! its writers in their order. All lists that were read give a graph of which transaction came before which,
+//! and every phenomenon that a level forbids is a cycle in it ([`anomalies`]). The test uses no lock, no
+//! clock and no internal of the engine.
 //!
-//! Beside them others write and read registers ([`inference`]): a value that is written over leaves no trace,
-//! so that updates can be lost, and the order of versions is inferred from what was seen.
+//! Other threads write and read registers ([`inference`]): a value that is overwritten leaves no trace, so
+//! that updates can be lost, and the order of versions is inferred from what was read.
 //!
 //! # What each level must not show
 //!

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub enum Step {
     /// It reads a register.
     Read(i64),
-    /// It writes a value that nobody wrote before.
+    /// It writes a value that was not written before.
     Write(i64),
     /// It commits.
     Commit,
@@ -119,7 +119,8 @@ pub const SCRIPTS: [(&str, Script); 8] = [
     ),
 ];
 
-/// The numbers of errors that end a transaction, and nothing else: victim of a deadlock, lock not granted.
+/// The numbers of errors that end a transaction and mean nothing else: victim of a deadlock, lock not
+/// granted.
 const ENDS_IT: [u32; 2] = [1205, 1222];
 
 fn held(value: &Value) -> Result<Held, EngineError> {
@@ -134,7 +135,7 @@ fn registers(shape: &Shape) -> Result<House, EngineError> {
     house(shape, kind, &Value::BigInt(i64::from(NEVER_WRITTEN)))
 }
 
-/// What is in a register.
+/// The value of a register.
 fn look(session: &mut Session, table: &Arc<Table>, key: i64) -> Result<Held, EngineError> {
     let row = session.get(table, &[Value::BigInt(key)])?;
     let value = match row {
@@ -169,7 +170,7 @@ fn transaction(client: &mut Client<'_>, ops: &mut Vec<Touch>) -> Result<bool, En
         match client.rng.random_range(0..10) {
             0..4 => read(client, key, ops)?,
             4..6 => write(client, key, ops)?,
-            // Read, then write: who does it without a lock may lose an update.
+            // Read, then write: without a lock, this may lose an update.
             6..8 => {
                 read(client, key, ops)?;
                 yield_now();

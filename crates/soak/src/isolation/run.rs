@@ -18,10 +18,10 @@ use std::sync::Arc;
 
 /// Bytes of an element in a row.
 const ELEMENT_BYTES: usize = 4;
-/// A list is not made longer than its row can hold.
+/// A list grows only as long as its row can hold it.
 const LONGEST: usize = 1_500;
 
-/// What a history is made by.
+/// The parameters of a history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// The level of all its transactions.
@@ -159,7 +159,7 @@ pub fn record(shape: &Shape, seed: u64) -> Result<History, EngineError> {
     Ok(History { txns, last })
 }
 
-/// Reads what is under each key.
+/// Reads the value under each key.
 pub(super) fn values_at_the_end<T: Default>(
     house: &House,
     shape: &Shape,
@@ -181,7 +181,7 @@ pub(super) fn values_at_the_end<T: Default>(
 /// What a client does in a transaction, with a list for what it saw: whether it is to commit.
 pub(super) type Body<O> = dyn Fn(&mut Client<'_>, &mut Vec<O>) -> Result<bool, EngineError> + Sync;
 
-/// Lets clients do transactions side by side, each of which `body` says whether it is to commit.
+/// Lets clients run transactions side by side; `body` decides for each whether it commits.
 pub(super) fn clients<O: Send>(
     house: &House,
     shape: &Shape,
@@ -324,7 +324,8 @@ impl<'a> Client<'a> {
                     self.session.rollback()?;
                     End::Aborted
                 }
-                // The victim of a deadlock, a key that somebody else put in, a wait that was too long.
+                // The victim of a deadlock, a key that another transaction inserted, a wait that was too
+                // long.
                 Err(e) if matches!(e.number(), 1205 | 2627 | 1222) => {
                     if self.session.in_transaction() {
                         self.session.rollback()?;

@@ -1,8 +1,8 @@
 //! The lines between child and parent.
 //!
 //! - `R`: the database is open.
-//! - `B number cell=version ...`: the commit of this number is about to be asked for; `-` for a cell that
-//!   is to be empty.
+//! - `B number cell=version ...`: the commit of this number is about to be requested; `-` for a cell that
+//!   will be empty.
 //! - `A number`: it was acknowledged.
 
 use crate::model::{Cell, Commit, Content, Model};
@@ -10,7 +10,7 @@ use crate::threads::Entry;
 use std::collections::HashMap;
 use std::fmt::Write;
 
-/// What is written for an entry.
+/// The line of an entry.
 pub(super) fn line(entry: &Entry<'_>) -> String {
     match entry {
         Entry::Acknowledged(commit) => format!("A {}\n", commit.number()),
@@ -66,8 +66,8 @@ impl<'m> Reader<'m> {
         }
     }
 
-    /// Reads all; how many commits were acknowledged. A last line without an end was never finished: what
-    /// it speaks of was not asked for.
+    /// Reads all lines; returns how many commits were acknowledged. A last line without an end was never
+    /// finished: its commit was not requested.
     pub(super) fn read(mut self, said: &[u8]) -> Result<u64, String> {
         let text = std::str::from_utf8(said).map_err(|e| e.to_string())?;
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);

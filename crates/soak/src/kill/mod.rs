@@ -3,15 +3,15 @@
 //! Files grow extent by extent all the time, and now and then one is added.
 //!
 //! # A round
-//! 1. The parent starts a child, which opens the database and works on it with many threads. Before a
-//!    commit it writes a line to its standard output that says what the commit changes, and another line
-//!    after it was acknowledged. What is in the pipe outlives the child.
+//! 1. The parent starts a child, which opens the database and works on it with many threads. Before a commit
+//!    the child writes a line to its standard output with the changes of the commit, and another line after
+//!    it was acknowledged. The contents of the pipe outlive the child.
 //! 2. After a time that the seed chose, often while the child still recovers, the parent kills it.
-//! 3. The parent reads the lines into its own model, opens the database, compares, proves its structures,
-//!    and either closes it or lets go of it as a killed process would.
+//! 3. The parent reads the lines into its own model, opens the database, compares, checks its structures, and
+//!    either closes it or abandons it as a killed process would.
 //!
-//! The system itself lives on, so that nothing written is lost: what is tried here is the real thing, not
-//! the model of a disk: locks on files, direct I/O, io_uring, time.
+//! The system itself keeps running, so that nothing written is lost. This tests the real thing instead of the
+//! model of a disk: locks on files, direct I/O, io_uring, time.
 
 mod journal;
 
@@ -117,7 +117,8 @@ fn serve(store: &impl Store, book: &Book<'_>, seed: u64) -> Result<(), Failure> 
     Ok(())
 }
 
-/// Adds the next data file, while there are not too many: before the writers' eyes, and told to the parent.
+/// Adds the next data file, while there are not too many; the commit is reported to the parent before and
+/// after.
 fn add_file(store: &impl Store, book: &Book<'_>) -> Result<(), Failure> {
     let next = (1..=MOST_FILES).find(|n| book.settled(Cell::File(*n)).is_none());
     let Some(number) = next else { return Ok(()) };
@@ -127,7 +128,7 @@ fn add_file(store: &impl Store, book: &Book<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes to the parent; without a parent there is nothing to live for.
+/// Writes to the parent; without a parent the process ends.
 fn say(parts: &[&[u8]]) {
     let mut out = std::io::stdout().lock();
     let said = parts
@@ -210,7 +211,7 @@ fn look(
     }
 }
 
-/// What a child said until it was killed.
+/// The output of a child until it was killed.
 fn one_child(rounds: &Rounds, round: u32, rng: &mut SeededRng) -> Result<Vec<u8>, String> {
     let waits_for_ready = rng.random_ratio(4, 5);
     let life = Duration::from_micros(rng.random_range(100..=400_000));
@@ -247,7 +248,7 @@ fn one_child(rounds: &Rounds, round: u32, rng: &mut SeededRng) -> Result<Vec<u8>
     }
 }
 
-/// Collects what a child says.
+/// Collects the output of a child.
 fn listen(child: &mut Child, ready: &Arc<AtomicBool>) -> Result<JoinHandle<Vec<u8>>, String> {
     let mut out: ChildStdout = child.stdout.take().ok_or("the child has no output")?;
     let ready = Arc::clone(ready);

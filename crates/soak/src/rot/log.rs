@@ -14,7 +14,7 @@ const BLOCK_BEFORE: u32 = u32::MAX;
 /// Most flips go to so many blocks before the end: older ones are not read any more.
 const LAST_BLOCKS: usize = 24;
 
-/// What a block says of itself, and where it lies.
+/// The header of a block, and where it lies.
 struct Block {
     lsn: Lsn,
     at: usize,

@@ -50,7 +50,7 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
         }
     }
 
-    /// Transaction after transaction, until somebody says stop or the store is gone.
+    /// Transaction after transaction, until the book is stopped or the store is gone.
     pub(super) fn work(mut self) -> Result<(), Failure> {
         while !self.book.is_stopped() {
             match self.transaction() {
@@ -111,7 +111,7 @@ impl<'b, 'a, S: Session> Worker<'b, 'a, S> {
         own.map_or_else(|| self.book.settled(cell), |(_, content)| *content)
     }
 
-    /// A table, a key, and whether nobody else changes that row.
+    /// A table, a key, and whether no other thread changes that row.
     fn choose(&mut self) -> (u16, i64, bool) {
         let mine = LASTING_TABLES + self.me as u16;
         let table = self.rng.random_range(0..=LASTING_TABLES);

@@ -7,7 +7,8 @@ use crate::subject::{Failure, Session, Store};
 use furrow_io::random::{IndexedRandom, Rng, SeededRng};
 use std::fmt;
 
-/// How often what is done: drawn anew for each run, so that runs differ in kind and not only in detail.
+/// How often each kind of step is taken: drawn for each run, so that runs differ in kind and not only in
+/// detail.
 #[derive(Debug, Clone)]
 pub struct Mix {
     /// Rows in a table, about.
@@ -405,7 +406,7 @@ impl<S: Store> Work<'_, S> {
         }
     }
 
-    /// Rows of a table that are settled or under way with somebody.
+    /// Rows of a table that are settled or that a session has changed.
     pub(super) fn rows_of(&self, table: u16) -> std::collections::BTreeSet<Cell> {
         let range = Cell::Row(table, i64::MIN)..=Cell::Row(table, i64::MAX);
         let settled = self
@@ -477,7 +478,7 @@ impl<S: Store> Work<'_, S> {
         Expected { answers }
     }
 
-    /// Nothing of a load is there when it meets a row that is, or a lock.
+    /// A load leaves nothing when it meets a row that exists, or a lock.
     fn expect_load(&self, who: usize, op: &Op) -> Expected {
         let table = op.table();
         let loaded = op.loaded().into_iter();
@@ -498,8 +499,9 @@ impl<S: Store> Work<'_, S> {
         Expected { answers }
     }
 
-    /// Whether a key is to go into a heap that is there whatever becomes of those who have changed its row:
-    /// that lock is the address's, and the entry of the key is nobody's.
+    /// Whether a key that is to be inserted into a heap is there for any outcome of the transactions that
+    /// have changed its row. Their lock is on the row's address, and the index entry of the key is not
+    /// locked.
     fn is_surely_there(&self, who: usize, op: &Op) -> bool {
         let (Op::Insert { .. }, Some(row)) = (op, op.row()) else {
             return false;

@@ -1,13 +1,13 @@
-//! The power goes at every moment of a world that makes a difference, with every outcome that has a name.
+//! The power goes at every moment of a world that makes a difference, with every named outcome.
 //!
-//! 1. The world is gone through once. Just before each sync and each durable write takes effect, the machine
-//!    and the model are put aside: between two of these moments nothing becomes certain that was not, so that
-//!    a power loss at any other time leaves what one at the next of them may leave.
-//! 2. Of each machine every named outcome is taken, opened and judged by its model. The write of the log that
-//!    is under way gets holes as well: everything is kept but one sector of it.
-//! 3. While the first two of them, nothing and everything, are opened, the machine is put aside as well, and
-//!    the power goes a second time. So it does where one of several writes of the log was lost and a later
-//!    one was not: what comes after the end of the log must not become part of it again.
+//! 1. The world runs once. Just before each sync and each durable write takes effect, a copy of the machine
+//!    and of the model is taken. Between two of these moments nothing new becomes certain, so a power loss at
+//!    any other time leaves a state that one at the next of them may leave, too.
+//! 2. Of each machine every named outcome is taken, opened and compared with its model. The write of the log
+//!    that is in progress gets holes as well: everything is written but one sector of it.
+//! 3. While the first two of them, nothing and everything, are opened, copies of the machine are taken as
+//!    well, and the power goes a second time. The same happens where one of several writes of the log was
+//!    lost and a later one was not: what comes after the end of the log must not become part of it again.
 
 use super::player::{Played, Player};
 use super::{Ground, World, finding};
@@ -174,8 +174,8 @@ impl Ground<'_> {
         Ok(moments)
     }
 
-    /// As `judge`, and the power goes again at every moment of the opening, keeping nothing, everything,
-    /// first halves and headers.
+    /// As `judge`, and the power goes again at every moment of the opening, with the outcomes nothing,
+    /// everything, first halves and headers.
     fn judge_watching(
         &self,
         after: &SimVolume,
@@ -190,7 +190,7 @@ impl Ground<'_> {
             .engine
             .open(Arc::new(machine.clone()), &self.world.layout);
         let store = opened.map_err(|e| format!("opening: {e}"))?;
-        // What is done once it is open is another matter.
+        // Work after the opening is not part of this test.
         let moments = std::mem::take(&mut *aside.lock());
         self.compare(&store, model)?;
         store.abandon();

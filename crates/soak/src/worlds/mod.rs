@@ -1,8 +1,8 @@
-//! Small worlds: short fixed workloads, tried in every way there is.
+//! Small worlds: short fixed workloads, tried with every power loss and every failure.
 //!
-//! What is drawn by chance finds what nobody thought of; what is enumerated leaves nothing out. A [`World`]
-//! is a few dozen steps, each of which says what it must lead to. Nothing in it is random: the rows, their
-//! sizes and their order are written down.
+//! Random tests find cases that their authors did not think of; enumeration leaves no case out. A [`World`]
+//! is a few dozen steps, each with its expected result. Nothing in it is random: the rows, their sizes and
+//! their order are fixed.
 //!
 //! # Two ways through a world
 //! 1. [`boundary`]: at every sync and durable write the machine is taken as it is, and the power goes: none
@@ -33,7 +33,7 @@ use parking_lot::Mutex;
 use player::{Played, Player};
 use std::sync::Arc;
 
-/// A world that is made and at rest: what it begins with.
+/// A world that is created and at rest: its initial state.
 #[derive(Debug)]
 pub struct Ground<'w> {
     engine: Engine,

@@ -1,7 +1,8 @@
 //! The N-th operation of a world fails, N from 1 until there is no N-th any more.
 //!
-//! Either somebody is told, and the next open leads to a state that the model allows; or nobody noticed, and
-//! all is well. After every second failure the power goes as well, with nothing kept of what was not synced.
+//! Either the engine reports the failure, and the next open leads to a state that the model allows; or the
+//! failure is not noticed, and all rows are right. After every second failure the power goes as well, and
+//! everything that was not synced is lost.
 
 use super::player::{Played, Player};
 use super::{Ground, World, finding};
@@ -15,9 +16,9 @@ use std::sync::Arc;
 /// What came of the failures of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcomes {
-    /// Somebody was told.
+    /// The engine reported the failure.
     pub told: u64,
-    /// Nobody noticed.
+    /// The failure was not noticed.
     pub unnoticed: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Goes through the steps of a world, and tells the model of them.
+//! Runs the steps of a world, and reports them to the model.
 
 use super::steps::{Step, World};
 use crate::engine::{Engine, EngineSession, EngineStore};
@@ -216,7 +216,7 @@ impl<'a> Player<'a> {
         } else {
             store.close().and_then(|()| self.open())
         };
-        // Who is refused a door stands outside.
+        // If there is no space to open the database, it stays closed: that counts as `Gone`.
         let moved = moved.map_err(|e| match e {
             Failure::Full(why) => Failure::Gone(why),
             other => other,

@@ -1,4 +1,4 @@
-//! The words that worlds are written in.
+//! The steps that worlds consist of.
 
 use crate::rows::Row;
 use crate::subject::Layout;
@@ -28,7 +28,7 @@ impl Size {
     }
 }
 
-/// One thing that happens. The first number of those of a session says which.
+/// One step. The first number of a session's steps identifies the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
     /// A transaction begins.
@@ -49,14 +49,14 @@ pub enum Step {
     Delete(usize, u16, i64),
     /// Rows are loaded in bulk: table, first key, first version, how many; keys and versions ascend.
     Load(usize, u16, i64, u64, u64),
-    /// A table is made.
+    /// A table is created.
     CreateTable(usize, u16, u64),
     /// A table goes with its rows.
     DropTable(usize, u16),
     /// A checkpoint.
     Checkpoint,
     /// A checkpoint; while it waits for the sync of a data file, another session puts in a row (table, key,
-    /// version) and commits. Where nobody watches the syncs, the row comes after it.
+    /// version) and commits. Where the syncs are not watched, the row comes after it.
     CheckpointAmid(u16, i64, u64),
     /// Ghosts are cleaned away.
     Clean,
@@ -74,7 +74,7 @@ pub enum Step {
     BuildIndex(u16),
     /// It goes.
     DropIndex(u16),
-    /// A table is built anew.
+    /// A table is rebuilt.
     Rebuild(u16),
     /// The database is shut down and opened.
     Reopen,
@@ -95,9 +95,9 @@ pub struct World {
     pub name: &'static str,
     /// How the database is laid out.
     pub layout: Layout,
-    /// What is done beforehand, and never fails.
+    /// The steps that come before, and never fail.
     pub before: Vec<Step>,
-    /// What is tried.
+    /// The steps under test.
     pub steps: Vec<Step>,
 }
 
@@ -148,7 +148,7 @@ impl Script {
         self
     }
 
-    /// A table, made in a transaction of its own.
+    /// A table, created in a transaction of its own.
     pub(super) fn table(mut self, table: u16) -> Script {
         self.version += 1;
         let made = Step::CreateTable(0, table, self.version);

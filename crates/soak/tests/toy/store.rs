@@ -24,11 +24,11 @@ pub(crate) enum Bug {
     EarlyReuse,
     /// A checkpoint keeps what was not committed.
     DirtySnapshot,
-    /// Effects are logged one by one, none says where a transaction ends.
+    /// Effects are logged one by one, without a mark where a transaction ends.
     NoCommitMark,
     /// A statement refused for its twin leaves its row.
     HalfStatement,
-    /// A return to a savepoint forgets one effect.
+    /// A return to a savepoint leaves out one effect.
     LostUndo,
     /// A delete takes no lock.
     NoLock,
@@ -64,7 +64,7 @@ pub(crate) struct Toy {
 struct Inner {
     bug: Bug,
     cells: State,
-    /// What was committed, without what is under way.
+    /// The committed state, without transactions in progress.
     committed: State,
     locks: BTreeMap<Cell, u64>,
     log: Arc<dyn File>,
@@ -331,7 +331,7 @@ impl Store for ToyStore {
 }
 
 impl ToySession {
-    /// Does a statement: all of the effects that `decide` wants, with locks on them.
+    /// Runs a statement: all of the effects that `decide` returns, with locks on them.
     fn statement(
         &mut self,
         table: u16,

@@ -103,7 +103,7 @@ impl Space {
                     None => return Ok(Taken::NoRoom),
                 },
             };
-            // Somebody else may have had its last page meanwhile: look again.
+            // Another thread may have taken its last page meanwhile: look again.
             if let Some(taken) = self.take_page(file, extent, &mut plan)? {
                 return Ok(taken);
             }
@@ -187,8 +187,8 @@ impl Space {
         }
         let mut mini = Mini::new(self.store());
         let pfs = mini.adopt(pfs.upgrade());
-        // First the proof, then the page: in an extent that has become a unit's, somebody may hold the page
-        // latched and wait for PFS.
+        // Check that the extent is mixed before latching the page. In an extent that now belongs to a unit,
+        // another thread may hold the page latched and wait for PFS.
         if !self.is_mixed(file, extent)? {
             return Ok(None);
         }

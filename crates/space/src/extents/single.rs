@@ -1,12 +1,12 @@
 //! The first pages of a unit, taken one by one from mixed extents: MIXED_PAGE_ALLOCATION ON.
 //!
-//! The first IAM page of a unit has eight slots for such pages. Whoever names a page in a slot sets it aside
-//! in PFS in the same mini-transaction: from then on it is the unit's, as the pages of its extents are, and
-//! comes into use by a change of its PFS byte alone. So a crash leaves no page that is nobody's, and an
-//! allocation does not care where its page lies.
+//! The first IAM page of a unit has eight slots for such pages. The mini-transaction that names a page in a
+//! slot also sets the page aside in PFS. From then on the page belongs to the unit, as the pages of its
+//! extents do, and a change of its PFS byte alone allocates it. So a crash leaves no page without an owner,
+//! and an allocation does not depend on where its page lies.
 //!
-//! A unit that has its eight pages, or an extent, gets extents from then on; so does one that asks for eight
-//! pages at a time, for it will be large.
+//! A unit that has its eight pages, or an extent, gets extents from then on. So does a unit that requests
+//! eight pages at a time, because it will be large.
 
 use super::mixed::Taken;
 use super::release::release_log_bytes;
@@ -155,8 +155,8 @@ impl Space {
         })
     }
 
-    /// Gives all pages of mixed extents that the unit has back; `false` when it is told to stop. Nobody else
-    /// may use the unit.
+    /// Gives back all pages of mixed extents that the unit has; `false` if `go_on` ends it before that. No
+    /// other thread may use the unit.
     pub(crate) fn drop_singles(
         &self,
         chain: &[IamPage],

@@ -70,7 +70,7 @@ impl Space {
                 false => self.take_extent(&unit, claim, unit.first_iam()),
             };
             if let Err(error) = placed {
-                // Best effort: what cannot be freed now is an empty IAM page that nobody refers to.
+                // Best effort: what cannot be freed now is an empty IAM page that nothing refers to.
                 let _ = self.drop_unit(&unit);
                 return Err(error);
             }

@@ -66,7 +66,7 @@ impl Fill {
         self.files.read().clone()
     }
 
-    /// Changes the list of files and reckons the targets anew. Nobody picks meanwhile.
+    /// Changes the list of files and recalculates the targets. Picks wait until it returns.
     pub(crate) fn set_files(&self, change: impl FnOnce(&mut Vec<Arc<FileSpace>>)) {
         let mut files = self.files.write();
         change(&mut files);

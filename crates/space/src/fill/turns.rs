@@ -1,6 +1,6 @@
 //! The arithmetic of proportional fill, without threads and without files.
 
-/// Extent allocations of a filegroup after which skip targets are reckoned anew.
+/// Extent allocations of a filegroup after which skip targets are recalculated.
 pub(crate) const RECALCULATE_AFTER: i64 = 8192;
 
 /// A file's skip target: how often it is offered an extent before it takes one.
@@ -34,7 +34,7 @@ impl Turns {
         turns
     }
 
-    /// Reckons targets anew and starts all counters; the turn stays where it is.
+    /// Recalculates targets and restarts all counters; the turn stays where it is.
     pub fn recalculate(&mut self, free: &[u64]) {
         let most = free.iter().copied().max().unwrap_or(0);
         self.targets = free.iter().map(|&own| skip_target(most, own)).collect();
@@ -54,7 +54,7 @@ impl Turns {
         &self.targets
     }
 
-    /// Whether nobody is ever passed over but for being full.
+    /// Whether a file is passed over only when it is full.
     pub(crate) fn all_one(&self) -> bool {
         self.targets.iter().all(|&target| target == 1)
     }
@@ -89,8 +89,8 @@ impl Turns {
                 }
                 self.advance();
             }
-            // A whole lap, and nobody took it. Laps in which nobody would are made at once: the targets of
-            // nearly full files can be millions.
+            // No file took the extent in a whole lap. Further laps in which no file would take it are counted
+            // at once, because the targets of nearly full files can be millions.
             let laps = least?.saturating_sub(1);
             for at in 0..files {
                 if let Some(counter) = self.counters.get_mut(at).filter(|_| has_free(at)) {
@@ -125,7 +125,7 @@ impl Turns {
     }
 
     fn advance(&mut self) {
-        // A file that ran full within its turn starts its next one anew.
+        // A file that ran full within its turn gets a whole target for its next one.
         if self.run > 0 {
             if let (Some(counter), Some(&target)) = (
                 self.counters.get_mut(self.cursor),
@@ -139,9 +139,9 @@ impl Turns {
     }
 }
 
-/// Where the next extents will go: how many of `next_extents` each file gets, files in filling order, none
-/// growing. Targets are reckoned now and then as the engine does. Fewer than asked for when all files run
-/// full.
+/// Where the next extents go: how many of `next_extents` each file gets, files in filling order, if no file
+/// grows. Targets are recalculated as often as in the engine. The sum is less than `next_extents` when all
+/// files run full.
 pub fn foresee(free: &[u64], next_extents: u64) -> Vec<u64> {
     let mut left = free.to_vec();
     let mut share = vec![0; free.len()];

@@ -11,7 +11,7 @@ pub(crate) type Pages = SmallVec<[PageId; 8]>;
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Entry {
-    /// Unallocated, held by nobody.
+    /// Unallocated, and held by no reservation.
     free: u8,
     /// Unallocated as far as is known, held by a reservation.
     held: u8,
@@ -64,7 +64,7 @@ impl Cache {
         }
     }
 
-    /// Of a unit that owns extents nobody has looked at.
+    /// Of a unit whose extents have not been read yet.
     pub(crate) fn unknown() -> Cache {
         Cache {
             scan: Some(ScanPlace { iam: 0, bit: 0 }),
@@ -77,7 +77,7 @@ impl Cache {
         self.free_pages
     }
 
-    /// Takes note of all that happened.
+    /// Applies all events of the inbox.
     pub(crate) fn read(&mut self, inbox: &mut Inbox) {
         for event in inbox.events.drain(..) {
             match event {
@@ -172,7 +172,8 @@ impl Cache {
         }
     }
 
-    /// The next page of a mixed extent that was freed and is wanted by nobody; as [`Cache::take_emptied`].
+    /// The next page of a mixed extent that was freed and is held by no reservation; as
+    /// [`Cache::take_emptied`].
     pub(crate) fn take_emptied_single(&mut self) -> Option<PageId> {
         while let Some(page) = self.emptied_singles.pop() {
             let (extent, bit) = (ExtentId::of(page), page_bit(page));

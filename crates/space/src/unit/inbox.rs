@@ -1,4 +1,4 @@
-//! What happened to a unit's pages, for whoever opens its cache next.
+//! What happened to a unit's pages. The thread that opens the unit's cache next applies it.
 
 use crate::file::ExtentId;
 use furrow_format::PageId;

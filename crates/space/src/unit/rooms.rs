@@ -1,4 +1,4 @@
-//! What memory holds of the pages of a heap with free space.
+//! The cache of a heap's pages with free space.
 
 use super::cache::ScanPlace;
 use furrow_format::{Fullness, PageId};
@@ -46,7 +46,7 @@ impl Rooms {
         }
     }
 
-    /// Of a unit nobody has looked at.
+    /// Of a unit whose pages have not been searched yet.
     pub(crate) fn unknown() -> Rooms {
         Rooms {
             searches: [Some(START); CLASSES.len()],

@@ -1,4 +1,4 @@
-//! The base tables against what is published of them, and the bootstrap rows against themselves.
+//! Compares the base tables with published descriptions, and the bootstrap rows with themselves.
 
 use super::*;
 use crate::catalog::{SYSALLOCUNITS, SYSCOLPARS, SYSFILES1, SYSROWSETS, SYSRSCOLS, SYSSCHOBJS};

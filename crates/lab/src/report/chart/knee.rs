@@ -9,8 +9,8 @@ use crate::results::{Interval, LevelResult, Results, Run};
 use maud::{Markup, html};
 use std::collections::BTreeMap;
 
-/// Inside a level's slot the mean stands left and the dots right, so that neither hides the other; parts of
-/// the slot's width, from its middle.
+/// Inside a level's slot the mean is on the left and the dots on the right, so that neither hides the other;
+/// parts of the slot's width, from its middle.
 const MEAN_AT: f64 = -0.2;
 const DOTS_FROM: f64 = 0.0;
 const DOTS_TO: f64 = 0.36;
@@ -84,7 +84,7 @@ fn legend(results: &Results) -> Markup {
     }
 }
 
-/// A small picture of a block's mark. Hidden from readers of text: the word is beside it.
+/// A small picture of a block's mark. Hidden from readers of text: the name is beside it.
 fn swatch(block: u32) -> Markup {
     let mut svg = Svg::new(14.0, 14.0);
     svg.mark(block_index(block), (7.0, 7.0), 4.5, "", "");

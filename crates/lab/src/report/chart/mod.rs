@@ -1,4 +1,4 @@
-//! The drawings. Each file is one chart: its finding in words, its marks, the table behind it.
+//! The drawings. Each file is one chart: its finding as text, its marks, the table behind it.
 
 pub(super) mod balance;
 pub(super) mod ceilings;
@@ -84,7 +84,7 @@ pub(super) fn percent_tick(value: f64, ticks: &[f64]) -> String {
     format!("{sign}{}%", text.replace('-', "\u{2212}"))
 }
 
-/// Where each level stands from left to right: by its logarithm where all levels are numbers above 0, evenly
+/// The place of each level from left to right: by its logarithm where all levels are numbers above 0, evenly
 /// otherwise.
 pub(super) fn level_positions(results: &Results, from: f64, to: f64) -> Vec<f64> {
     let logs: Option<Vec<f64>> = results
@@ -113,7 +113,7 @@ pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
         .fold(widest, f64::min)
 }
 
-/// A table's caption, with a word when not all rows are shown.
+/// A table's caption, with a note when not all rows are shown.
 pub(super) fn rows_of(caption: &str, rows: usize) -> String {
     let most = super::MOST_ROWS;
     if rows <= most {
@@ -122,7 +122,7 @@ pub(super) fn rows_of(caption: &str, rows: usize) -> String {
     format!("{caption}: the first {most} of {rows}; runs.csv has them all")
 }
 
-/// The word under the horizontal axis.
+/// The title of the horizontal axis.
 pub(super) fn axis_title(svg: &mut Svg, plot: Plot, y: f64, text: &str) {
     let text = super::svg::short(text, plot.right - plot.left + 60.0);
     let middle = f64::midpoint(plot.left, plot.right);

@@ -1,4 +1,4 @@
-//! Sections that an experiment brings: its words, and its charts and tables drawn from data.
+//! Sections of an experiment's own: text, and charts and tables drawn from data.
 
 use super::{Plot, plain_tick};
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range, short, tick_text};
@@ -169,7 +169,7 @@ fn power_axis(svg: &mut Svg, plot: Plot, chart: &Chart, panel: &Panel, x: &Scale
     super::axis_title(svg, plot, plot.bottom + 37.0, &chart.x);
 }
 
-/// More points than this, and marks would hide the line: a few of them tell the curves apart.
+/// With more points than this, marks would hide the line: a few of them distinguish the curves.
 const MOST_MARKS: usize = 12;
 
 fn draw_curve(
@@ -189,7 +189,7 @@ fn draw_curve(
     let marked: Vec<usize> = if spots.len() <= MOST_MARKS {
         (0..spots.len()).collect()
     } else {
-        // Lines that lie on each other are told apart by where their marks are.
+        // Lines that lie on each other are distinguished by the places of their marks.
         let shift = spots.len() * place / (6 * curves.max(1));
         [1, 2, 3, 4]
             .map(|n| (n * (spots.len() - 1) / 4).saturating_sub(shift))

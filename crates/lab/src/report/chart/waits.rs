@@ -289,7 +289,7 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
     .render()
 }
 
-/// The rows worth drawing, with their place in [`Change::by_row`]: a bar below a pixel or two shows nothing.
+/// The rows to draw, with their place in [`Change::by_row`]: a bar below a pixel or two shows nothing.
 fn visible_rows<'a>(list: &[Change<'_>], rows: &[&'a str]) -> Vec<(usize, &'a str)> {
     let size = |row: usize| {
         let values = list.iter().filter_map(|change| change.by_row.get(row));
@@ -366,7 +366,7 @@ fn draw_changes(list: &[Change<'_>], rows: &[(usize, &str)], size: Size) -> Svg 
     svg
 }
 
-/// The list every DBA asks for first.
+/// The list of wait types.
 fn types_table(results: &Results, time: &TimeSpent) -> Markup {
     let levels: Vec<&str> = time
         .levels

@@ -4,7 +4,7 @@ use crate::report::words::{bytes, duration, moment, percent};
 use crate::results::{Badge, Confidence, Results};
 use maud::{Markup, html};
 
-/// The class that colours a badge; the word itself says the same.
+/// The class that colours a badge; the text of the badge has the same meaning.
 fn badge_class(badge: Badge) -> &'static str {
     match badge {
         Badge::Conclusive => "badge sure",
@@ -13,7 +13,7 @@ fn badge_class(badge: Badge) -> &'static str {
     }
 }
 
-/// What the badge means, for those who don't know the word yet.
+/// The meaning of the badge, for readers who do not know it yet.
 fn badge_meaning(badge: Badge) -> &'static str {
     match badge {
         Badge::Conclusive => "the runs answer the question",
@@ -89,7 +89,7 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
     }
 }
 
-/// The why box: what limits, how sure that is, and what speaks for and against.
+/// The why box: the limiting resource, how sure that is, and the evidence for and against it.
 pub(in crate::report) fn why(results: &Results) -> Markup {
     let why = &results.attribution;
     let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();

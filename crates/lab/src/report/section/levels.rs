@@ -43,7 +43,7 @@ fn figure_names(results: &Results) -> Vec<(&str, &str)> {
     names
 }
 
-/// Whether commits and rows are the same figure at every level, so that one column says both.
+/// Whether commits and rows are the same figure at every level, so that one column shows both.
 fn one_row_a_commit(results: &Results) -> bool {
     results
         .levels
@@ -67,7 +67,7 @@ fn own_figure(level: &LevelResult, name: &str) -> Markup {
     }
 }
 
-/// The table, with its words explained below.
+/// The table, with its terms explained below.
 pub(in crate::report) fn table(results: &Results) -> Markup {
     let experiment = &results.experiment;
     let figures = figure_names(results);

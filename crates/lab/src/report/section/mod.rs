@@ -20,7 +20,7 @@ pub(super) fn section(id: &str, heading: &str, body: &Markup) -> Markup {
     }
 }
 
-/// Names and values side by side; what is unknown says so.
+/// Names and values side by side; an unknown value is printed as "unknown".
 pub(super) fn fact_list(facts: &[(&str, String)]) -> Markup {
     html! {
         dl class="facts" {

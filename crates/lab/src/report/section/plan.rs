@@ -55,7 +55,7 @@ pub(in crate::report) fn plan(results: &Results) -> Markup {
     }
 }
 
-/// What may be said when no deviation was recorded.
+/// The text when no deviation was recorded.
 fn undeviating(results: &Results) -> String {
     let planned = results.plan.order.len();
     let good = results

@@ -1,10 +1,10 @@
 //! Where the time went, and whether that explains the difference.
 //!
-//! Waits are counted as seconds per worker; together with the time not spent waiting they make up the
-//! elapsed time. The change of each category between the baseline and the level recommended (else the
-//! best one) is held against the change of the elapsed time. A category that carries 60% of it is
-//! `likely`; `attributed` also needs a measured ceiling that is used to 85%. A category whose share of
-//! the time barely changes explains nothing: it merely shrank along with everything else.
+//! Waits are counted as seconds per worker; together with the time not spent waiting they make up the elapsed
+//! time. The change of each category between the baseline and the level recommended (else the best one) is
+//! compared with the change of the elapsed time. A category that carries 60% of it is `likely`; `attributed`
+//! also needs a measured ceiling that is used to 85%. A category whose share of the time barely changes
+//! explains nothing: it merely shrank along with everything else.
 
 use super::Analysis;
 mod outside;
@@ -135,7 +135,7 @@ pub(super) fn attribute(
         facts.keys[target].as_str(),
     );
     let change = level.elapsed - base.elapsed;
-    // A change that was not shown is noise; there is nothing to explain but where the time goes.
+    // A change that was not shown is noise; the only thing to explain is where the time goes.
     let verdict = judged
         .iter()
         .find(|j| j.cell == target)

@@ -27,7 +27,7 @@ fn lines(facts: &Facts<'_>) -> Option<Vec<Line>> {
     let factors = &facts.plan.factors;
     let first = factors.first()?;
     let others = factors[1..].iter().filter(|factor| factor.levels.len() > 1);
-    // One curve alone is worth a section where it counts sessions: the law is fitted to it.
+    // A single curve gets a section if its levels count sessions: the law is fitted to it.
     if first.levels.len() < 2 || (others.count() == 0 && !first.is_concurrency) {
         return None;
     }
@@ -295,7 +295,7 @@ fn law(facts: &Facts<'_>, line: &Line) -> Vec<String> {
         .collect();
     let with = |value: f64, of: &dyn Fn(&furrow_stats::Usl) -> f64| {
         let values: Vec<f64> = draws.iter().map(of).collect();
-        // Where the law fits few of the draws, their range would be a promise that nothing carries.
+        // If the law fits few of the draws, their range would not be a valid interval.
         if values.len() < DRAWS / 2 {
             return format!("{} (no interval)", figure(value));
         }

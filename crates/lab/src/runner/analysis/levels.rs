@@ -146,7 +146,7 @@ fn compare(
         plan.delta.ln_1p(),
     );
     if contradicts {
-        // Mean and median tell different stories: outside events have had their hand in it.
+        // Mean and median disagree: events outside of the experiment have moved them.
         result.verdict = Some(Verdict::CannotTell);
     }
     result.robust = Some(RobustEffect {

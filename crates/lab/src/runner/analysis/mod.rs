@@ -1,12 +1,12 @@
-//! From a journal to [`Results`]: every number of the report is made here, none in the report.
+//! From a journal to [`Results`]: every number of the report is calculated here, none in the report.
 //!
 //! 1. [`facts`]: runs that count, as a table of logarithms, and the additive model.
-//! 2. [`levels`]: each level against the baseline, with its robust twin and verdict word.
+//! 2. [`levels`]: each level against the baseline, with its robust twin and verdict.
 //! 3. [`knee`](answer): the fewest that are as good as the best; the sentence; the badge.
 //! 4. [`noise`]: A/A, CV, smallest visible effect, drift, outliers.
 //! 5. [`attribution`]: which wait changed with the level, and whether that explains the time.
 //!
-//! Nothing fails here: what the runs do not support stays empty, and the sentence says so.
+//! Nothing fails here: a figure that the runs do not support stays empty, and the sentence states that.
 
 mod answer;
 mod attribution;
@@ -27,7 +27,7 @@ use facts::Facts;
 use furrow_io::time::WallTime;
 use std::path::Path;
 
-/// What is to be judged.
+/// The input of the analysis.
 #[derive(Clone)]
 pub struct Analysis<'a> {
     /// What happened.
@@ -97,7 +97,7 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     results
 }
 
-/// Charts of an experiment's own sections say that they show a model.
+/// Marks the charts of an experiment's own sections as those of a model.
 fn label_charts(results: &mut Results) {
     if results.models.is_empty() {
         return;
@@ -156,7 +156,7 @@ fn plan_info(facts: &Facts<'_>) -> PlanInfo {
     }
 }
 
-/// What the runs cannot tell, in sentences that follow from how they were made.
+/// What the runs do not show, in sentences that follow from how they were run.
 fn limits(facts: &Facts<'_>, experiment: &dyn Experiment) -> Vec<String> {
     let mut limits = experiment.limits();
     let failed = facts

@@ -38,7 +38,7 @@ pub(super) fn panel(facts: &Facts<'_>, judged: &[Judged]) -> Noise {
             ..Noise::default()
         };
     }
-    // With the blocks' effects left in: what is slower than a run shows in them above all.
+    // With the blocks' effects left in: changes slower than a run show in them above all.
     let in_order: Vec<f64> = residuals.iter().map(|r| r.with_block).collect();
     let serial = serial_correlation(&in_order).ok();
     let lag1_p = serial.map(|serial| chance_of_likeness(facts, &residuals, serial.lag1));
@@ -214,7 +214,7 @@ fn labelled(facts: &Facts<'_>, model: &TwoWay) -> Vec<Outlier> {
         .collect()
 }
 
-/// What is known to have happened during a run that sticks out.
+/// The recorded events during a run that sticks out.
 fn causes(run: &Run) -> Vec<String> {
     let mut causes: Vec<String> = run
         .events

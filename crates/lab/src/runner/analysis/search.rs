@@ -1,4 +1,4 @@
-//! What a search found: the leader, how sure it is, and where every configuration stands.
+//! The result of a search: the leader, how sure it is, and the ranking of every configuration.
 
 use super::facts::Facts;
 use super::levels::Judged;
@@ -91,7 +91,7 @@ impl Outcome {
         }
     }
 
-    /// Where every configuration stands.
+    /// The ranking of every configuration.
     pub(super) fn section(&self, facts: &Facts<'_>) -> Section {
         let order = self.order();
         let chart = self.chart(facts, &order);

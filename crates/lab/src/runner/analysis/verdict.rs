@@ -1,4 +1,4 @@
-//! One word for a comparison.
+//! The verdict of a comparison.
 //!
 //! | word | condition |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `same` | the 90% interval lies within +-delta (two one-sided tests at 5%) |
 //! | `cannot tell` | anything else |
 //!
-//! They are asked in this order, so that a difference which is shown and negligible reads `tiny`.
+//! They are tested in this order, so that a difference which is shown and negligible is `tiny`.
 
 use crate::results::{Better, Verdict};
 
@@ -20,7 +20,7 @@ pub(super) fn as_loss(value: f64, better: Better) -> f64 {
     }
 }
 
-/// The word for an estimate on the log scale.
+/// The verdict for an estimate on the log scale.
 ///
 /// `interval` is the simultaneous 95% interval, `interval_90` the one of the equivalence test, `delta`
 /// the margin as a share (0.02 is two percent).

@@ -1,4 +1,4 @@
-//! What stood against the figures while they were taken: shown at the top of the report.
+//! Circumstances that disturbed the figures: shown at the top of the report.
 
 use super::attribution::others_share;
 use super::facts::Facts;

@@ -1,5 +1,5 @@
-//! Worlds of what is used again: the log under a transaction that still wants it, places of moved rows, pages
-//! that loads filled past the log, numbers of files.
+//! Worlds of reuse: the log under a transaction that still needs it, places of moved rows, pages that loads
+//! filled past the log, numbers of files.
 
 use super::super::steps::{Script, Size, Step, World};
 use super::{CLUSTERED, HEAP, LAYOUT};
@@ -71,7 +71,7 @@ pub(super) fn loads() -> World {
         .world("loads go past the log", LAYOUT)
 }
 
-/// A file comes under the number of one that has just gone, with no checkpoint asked for in between.
+/// A file comes under the number of one that has just been removed, with no checkpoint requested in between.
 pub(super) fn numbers_of_files() -> World {
     let s = Script::new().table(CLUSTERED);
     let s = s.committed(|s| s.put((0, CLUSTERED), 1..=4, Size::Huge));

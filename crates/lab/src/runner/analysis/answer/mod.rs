@@ -260,7 +260,7 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
     Some(More::Hopeless { cv })
 }
 
-/// One command: the rest of the plan, or as many blocks on top of it as would tell.
+/// One command: the rest of the plan, or as many blocks on top of it as would be enough for an answer.
 fn next_step(facts: &Facts<'_>, out_dir: &Path) -> Option<String> {
     let resume = format!(
         "furrow lab run --resume {}",

@@ -31,7 +31,7 @@ impl Sentences<'_> {
             Some(cell) => self.level_is_named(cell, ladder),
             None => self.nothing_is_named(ladder),
         };
-        // The badge says what kind of answer it is; the sentence need not say so again.
+        // The badge shows what kind of answer it is; the sentence need not repeat that.
         match badge {
             Badge::Screening if named.is_some() => {
                 format!("{} blocks suggest: {sentence}", self.facts.plan.blocks)
@@ -128,7 +128,7 @@ impl Sentences<'_> {
         }
     }
 
-    /// `4 files`, `1 file`, or the word itself.
+    /// `4 files`, `1 file`, or the level as it is.
     fn name(&self, cell: usize) -> String {
         let key = &self.facts.keys[cell];
         let factor = &self.subject.factor;
@@ -270,7 +270,7 @@ impl Change {
         if self.is_large { " times" } else { "%" }
     }
 
-    /// The word before the level that it is compared with.
+    /// The conjunction before the level that it is compared with.
     fn joint(&self) -> &'static str {
         if self.is_large { "as" } else { "than" }
     }

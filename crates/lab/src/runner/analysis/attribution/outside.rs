@@ -126,7 +126,7 @@ mod tests {
         let found = busy_neighbour(&runs, 6.0, 2, ("1", "4")).unwrap();
         assert_eq!(found.resource, "other programs on the machine");
         assert!(found.evidence_for[0].contains("46.9%"), "{found:?}");
-        // The level that had more company was faster: whatever made it so, it was not that.
+        // The level with more other load was faster, so the other load cannot be the cause.
         assert!(busy_neighbour(&runs, -6.0, 2, ("1", "4")).is_none());
         let alike = (vec![&busy], vec![&busy]);
         assert!(busy_neighbour(&alike, 6.0, 2, ("1", "4")).is_none());
