@@ -1,4 +1,4 @@
-//! A damaged log is told from one that ends: what was durable is never left out without a word.
+//! A damaged log is distinguished from one that ends: durable records are never left out without an error.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

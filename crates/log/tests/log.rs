@@ -156,7 +156,7 @@ fn a_full_log_refuses_until_it_is_truncated_or_grown() {
     assert!(log.usage().used_percent() < 30.0, "{:?}", log.usage());
     for _ in 0..1000 {
         last = log.append(&change(1, last, &body)).unwrap();
-        // What is not durable is not cut off, whoever asks.
+        // Log that is not durable is never truncated.
         log.truncate_before(last);
         log.flush_to(last).unwrap();
         log.truncate_before(last);

@@ -95,7 +95,7 @@ fn check_errors(text: &str, errors: &[SyntaxError]) {
     }
 }
 
-/// The tokens of all golden scripts, to be thrown together anew.
+/// The tokens of all golden scripts, to be combined at random.
 fn vocabulary() -> Vec<&'static str> {
     let mut words: Vec<&str> = vec![
         "'", "[", "\"", "/*", "*/", "--", "\n", "\u{a0}", "\u{20ac}", "?",

@@ -24,7 +24,7 @@ fn copy(ground: &Ground, page: PageId) -> Box<PageBuf> {
 fn told<T: std::fmt::Debug>(found: Result<T, AccessError>, expected: &str) {
     match found {
         Err(AccessError::Damaged { what, .. }) => assert_eq!(what, expected),
-        other => panic!("{expected} was not told: {other:?}"),
+        other => panic!("{expected} was not reported: {other:?}"),
     }
 }
 

@@ -153,7 +153,7 @@ fn fills_the_log(seed: u64, ground: Ground) {
     let before = place.rows();
     let ground = &place.ground;
     let txn = filled(&place, rng);
-    // Somebody else takes what is left, to the last byte.
+    // Another user of the log takes what is left, to the last byte.
     let log = ground.store.log();
     let mut taken = 0;
     for bytes in [4096, 64, 1] {

@@ -483,7 +483,7 @@ pub fn drain(mut cursor: Cursor<'_>) -> Vec<Vec<u8>> {
                 }
             }
             Step::End => return rows,
-            Step::Wait(key) => panic!("nobody said to wait for {key:?}"),
+            Step::Wait(key) => panic!("unexpected wait for {key:?}"),
         }
     }
 }

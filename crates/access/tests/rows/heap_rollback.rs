@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// How a run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Whoever is at work commits.
+    /// The active transactions commit.
     Commit,
     /// The power goes: a restart undoes what they did.
     Crash,
@@ -64,7 +64,7 @@ impl Scene {
         worker.txn.rollback(&structures).unwrap();
     }
 
-    /// Takes the ghosts of a page out that nobody can want back.
+    /// Removes the ghosts of a page that no transaction can restore.
     fn purge(&self, rng: &mut SeededRng) {
         let (ghosts, _) = self.heap.ghosts_on(0, 1000).unwrap();
         let dead = |rid: RowId| !self.workers.iter().any(|w| w.before.contains_key(&rid));
@@ -129,7 +129,7 @@ impl Scene {
         self.ground.check_heap_pages(&self.heap, &audit);
     }
 
-    /// Restart: nobody remembers what was owed on which page.
+    /// Restart: the space reserved on pages is forgotten.
     fn crash(mut self) -> Scene {
         let entry = HeapEntry {
             number: 9,

@@ -21,7 +21,7 @@ struct Arena {
     /// The address of each row but the fixed ones, by the number it carries all its life.
     homes: Mutex<HashMap<i32, RowId>>,
     numbers: AtomicI32,
-    /// Rows that nobody touches.
+    /// Rows that no thread changes.
     fixed: Model,
     done: AtomicBool,
     scans: AtomicU64,

@@ -31,7 +31,7 @@ fn warm_up(tree: &Tree, keys: i64) {
     }
 }
 
-/// Whether readers come past the root while somebody holds it EX.
+/// Whether readers pass the root while another thread holds it EX.
 fn root_is_passed_by(ground: &Ground, tree: &Tree, keys: &[i64]) -> bool {
     is_passed_by(ground, tree, tree.root(), keys)
 }

@@ -19,7 +19,7 @@ pub struct Arena<K: Kind> {
     tree: Tree,
     /// Keys of transactions under way: their ghosts are not dead.
     pending: Mutex<HashSet<Key>>,
-    /// Rows that nobody touches.
+    /// Rows that no thread changes.
     pub fixed: Model<K>,
     done: AtomicBool,
     scans: AtomicU64,
@@ -65,7 +65,7 @@ impl<K: Kind> Arena<K> {
         }
     }
 
-    /// Deletes one of the rows that nobody has touched so far.
+    /// Deletes one of the rows that no thread has changed so far.
     pub fn forget_one(&self, expected: &mut Model<K>) {
         let Some(id) = self.fixed.keys().next() else {
             return;
@@ -168,7 +168,7 @@ impl<K: Kind> Arena<K> {
         assert_eq!(
             expected.next(),
             None,
-            "{direction:?}: a row that nobody touches was not seen"
+            "{direction:?}: a row that no thread changes was not seen"
         );
         self.scans.fetch_add(1, Ordering::Relaxed);
     }

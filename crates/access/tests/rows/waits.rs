@@ -1,4 +1,4 @@
-//! Rows that a scan has to wait for: each is told, looked at again, and every row comes once, in order.
+//! Rows that a scan has to wait for: each is reported, read again, and every row comes once, in order.
 
 use crate::ground::{Ground, Size, heap_row};
 use crate::kinds::{Big, Kind};

@@ -20,8 +20,8 @@ const FREE: u32 = 0;
 pub(super) enum Grant {
     /// In its shard, as the request of this number.
     Request(u32),
-    /// Among the owner's notes. If the note was moved to a shard, the entry there has its request number: see
-    /// `weak`.
+    /// Among the owner's notes. Once the lock was moved to a shard, the note has the number of its request:
+    /// see `weak`.
     Noted,
 }
 

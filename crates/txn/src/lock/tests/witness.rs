@@ -23,7 +23,7 @@ fn one(mode: Option<LockMode>) -> u64 {
 }
 
 impl Objects {
-    /// An owner that held the object as `before` holds it as `now`. Called after a grant and before a release.
+    /// An owner that held the object as `before` holds it as `now`: after a grant, or before a release.
     fn turn(&self, object: u64, before: Option<LockMode>, now: Option<LockMode>) {
         let change = one(now).wrapping_sub(one(before));
         let word = &self.0[object as usize];
