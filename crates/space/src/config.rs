@@ -1,4 +1,4 @@
-//! What the engine tells about files and filegroups when it opens a database.
+//! The description of files and filegroups that the engine passes when it opens a database.
 
 use crate::SpaceError;
 use furrow_format::{FileGrowth, FileId};
@@ -15,7 +15,7 @@ pub enum FileState {
     Closed,
 }
 
-/// A data file as the engine hands it over. The pool knows it already.
+/// A data file as the engine passes it. It is registered with the pool already.
 #[derive(Debug, Clone)]
 pub struct DataFile {
     /// Number of the file.

@@ -118,7 +118,7 @@ impl FileSpace {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Claims a free extent; [`Claim::place`] says in which interval.
+    /// Claims a free extent; [`Claim::place`] decides in which interval.
     pub(crate) fn claim(&self) -> bool {
         take_one(&self.free)
     }

@@ -21,7 +21,7 @@ pub(crate) struct Filegroup {
     pub(crate) is_default: AtomicBool,
     pub(crate) autogrow_all: AtomicBool,
     pub(crate) fill: Fill,
-    /// Held by who adds, removes or grows a file (FGCB_ADD_REMOVE).
+    /// Held by a thread that adds, removes or grows a file (FGCB_ADD_REMOVE).
     pub(crate) growth: ClassLatch<GrowthTurn>,
 }
 

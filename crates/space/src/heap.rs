@@ -26,9 +26,9 @@ pub fn class_with_room(bytes: usize) -> Option<Fullness> {
 }
 
 impl Space {
-    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS says so already.
-    /// Latches the PFS page EX unless the group has it: no page of data may be latched after. Not for a page
-    /// that the same group allocates: there the class belongs in the allocation.
+    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS already has that
+    /// class. Latches the PFS page EX unless the group has it: no page of data may be latched after. Not for
+    /// a page that the same group allocates: there the class belongs in the allocation.
     pub fn set_fullness(
         &self,
         unit: &Unit,

@@ -19,7 +19,7 @@ impl<'a> Promise<'a> {
         Ok(Promise { store, bytes })
     }
 
-    /// The same without waiting; `None` when the log has no room.
+    /// The same without waiting; `None` when the log has no space.
     pub(crate) fn at_once(store: &'a Store, bytes: usize) -> Result<Option<Promise<'a>>, TxnError> {
         let bytes = bytes as u64;
         match store.log().promise(bytes) {

@@ -94,7 +94,7 @@ impl Space {
 }
 
 impl Reservation {
-    /// The unit whose pages they are.
+    /// The unit that owns the pages.
     pub fn unit(&self) -> AllocUnitId {
         self.unit.id()
     }

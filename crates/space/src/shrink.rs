@@ -13,9 +13,9 @@
 //!
 //! # Why the counts stay exact
 //! The limit of an interval is read and changed under its GAM page's latch. An extent above it counts as free
-//! neither before nor after it is freed; what is counted when the limit comes or goes is what GAM says at
-//! that moment. An extent that is being freed at that moment is counted twice or not at all for an instant,
-//! and right once its count has arrived.
+//! neither before nor after it is freed. When the limit comes or goes, the extents that are free in GAM at
+//! that moment are counted. An extent that is being freed at that moment is counted twice or not at all for
+//! an instant, and right once its count has arrived.
 
 use crate::error::damaged;
 use crate::file::{FileSpace, Interval};
@@ -63,8 +63,8 @@ impl Space {
         Ok(self.file(id)?.has_ceiling())
     }
 
-    /// The end, in pages, of the last extent of a file that is in use: it cannot be made smaller than that
-    /// as it is. No latch may be held.
+    /// The end, in pages, of the last extent of a file that is in use: unless extents are moved, it cannot be
+    /// made smaller than that. No latch may be held.
     pub fn used_end(&self, id: FileId) -> Result<u32, SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -159,8 +159,8 @@ impl Space {
         Ok(())
     }
 
-    /// Makes the file as short as its header says, once no record of what lay behind can be redone. No latch
-    /// may be held.
+    /// Makes the file as short as the size in its header, once no record of what lay behind can be redone. No
+    /// latch may be held.
     pub fn release_tail(&self, id: FileId) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -179,7 +179,7 @@ impl Space {
         shorter.map_err(|source| SpaceError::Io { file: id, source })
     }
 
-    /// The smallest size that the header of a file remembers.
+    /// The smallest size that the header of a file allows.
     pub fn least_size(&self, id: FileId) -> Result<u32, SpaceError> {
         let page = self.file(id)?.page(PageNo(0));
         let guard = self.store().read(page, LatchRank::FileHeader)?;
@@ -195,7 +195,7 @@ impl Space {
         for interval in file.intervals() {
             let limit = interval_extents(interval.start, pages);
             while !self.limit_interval(file, &interval, limit)? {
-                // Who has claimed the extents that are missing finds them below the limit, or gives them
+                // The threads that have claimed the missing extents find them below the limit, or give them
                 // back.
                 furrow_io::thread::yield_now();
             }
@@ -285,7 +285,7 @@ impl Space {
         Ok(EXTENT_PAGES)
     }
 
-    /// The extents of an interval that GAM says are in use, the last first.
+    /// The extents of an interval that are in use in GAM, the last first.
     fn used_extents(
         &self,
         file: &FileSpace,

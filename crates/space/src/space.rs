@@ -18,7 +18,7 @@ use furrow_txn::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The space of an open database: its data files and filegroups, and who gets which extent.
+/// The space of an open database: its data files and filegroups, and the allocation of extents.
 #[derive(Debug)]
 pub struct Space {
     store: Arc<Store>,
@@ -93,8 +93,8 @@ impl Space {
         groups.insert(spec.id, Arc::new(Filegroup::new(spec, fill)));
     }
 
-    /// Notes that nothing in a filegroup may change, or that it may again. Nothing is enforced here: who
-    /// changes rows asks before.
+    /// Records that a filegroup is read-only, or that it no longer is. This does not prevent changes: code
+    /// that changes rows checks it first.
     pub fn set_read_only(&self, filegroup: u16, read_only: bool) {
         let mut all = self.read_only.write();
         match read_only {

@@ -62,7 +62,7 @@ fn a_page_in_use_is_never_allocated_again_even_if_memory_forgot_it() {
     let mut mini = Mini::new(&db.store);
     held.allocate(&mut mini, page, PfsByte::FREE).unwrap();
     mini.commit(&Author::System).unwrap();
-    // The caller forgets to say `done`: the page looks free in memory, but not in PFS.
+    // The caller does not call `done`: the page looks free in memory, but not in PFS.
     drop(held);
     let error = db.allocate(&unit, 1, None).unwrap_err();
     assert!(

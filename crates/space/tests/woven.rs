@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const SCHEDULES: u64 = 600;
 
-/// The pages of a unit as its users know them.
+/// The pages of a unit as its users recorded them.
 type Book = Arc<Mutex<BTreeSet<PageId>>>;
 
 fn allocate(db: &Base, unit: &Arc<Unit>, book: &Book, rng: &mut SeededRng) {

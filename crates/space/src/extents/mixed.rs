@@ -31,7 +31,7 @@ pub(super) enum Taken {
     Declined,
 }
 
-/// An IAM page to be made.
+/// An IAM page to be created.
 struct NewIam {
     unit: AllocUnitId,
     /// Place in the chain.
@@ -43,8 +43,8 @@ struct NewIam {
 }
 
 impl Space {
-    /// Makes an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no room, in
-    /// another file of the filegroup; `None` when no file has room.
+    /// Creates an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no free
+    /// page, in another file of the filegroup; `None` when no file has one.
     pub(super) fn new_iam_page(
         &self,
         unit: AllocUnitId,
@@ -87,9 +87,9 @@ impl Space {
         })
     }
 
-    /// Takes a page of a mixed extent of `file`, made if need be, for which `plan` says what becomes of it:
-    /// in a group in which the page's PFS page is latched already. It gives the page's PFS byte, or `None` to
-    /// leave the page.
+    /// Takes a page of a mixed extent of `file`, which is created if need be. `plan` plans the use of the
+    /// page, in a group in which the page's PFS page is latched already. It returns the page's PFS byte, or
+    /// `None` to leave the page.
     pub(super) fn page_in<'p>(
         &'p self,
         file: &FileSpace,
@@ -264,8 +264,8 @@ impl Space {
         Ok(())
     }
 
-    /// Whether SGAM says that the extent is mixed with a page to spare. Once it does, that stays so while the
-    /// caller has its PFS page EX. Of an extent above the ceiling of its file nothing is taken.
+    /// Whether SGAM marks the extent as mixed with a page to spare. Once it does, that stays so while the
+    /// caller has its PFS page EX. Nothing is taken of an extent above the ceiling of its file.
     fn is_mixed(&self, file: &FileSpace, extent: ExtentId) -> Result<bool, SpaceError> {
         let interval = file.interval_of(extent.no.first_page());
         let bit = u32::from(extent_bit(extent.no));

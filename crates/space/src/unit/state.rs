@@ -28,7 +28,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A unit just made: all it owns is known.
+    /// A unit just created: everything that it owns is in the cache.
     pub(crate) fn fresh(id: AllocUnitId, filegroup: Arc<Filegroup>, chain: Chain) -> Unit {
         let first_iam = chain.first();
         Unit {
