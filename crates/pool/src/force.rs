@@ -73,7 +73,7 @@ impl Core {
         }
     }
 
-    /// Writes what [`Core::write_soon`] was asked for; the pages written.
+    /// Writes the pages requested by [`Core::write_soon`]; returns the number written.
     pub(crate) fn write_asked(&self) -> u64 {
         let mut asked: Vec<u32> = Vec::new();
         for key in self.lazy.take_asked() {

@@ -1,4 +1,4 @@
-//! Free frames, and how to come by one.
+//! Free frames, and how to get one.
 
 use crate::core::Core;
 use crate::error::PoolError;
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// A free frame without waiting; for read-ahead, which is not worth a stall.
+    /// A free frame without waiting. For read-ahead, which must not stall.
     pub(crate) fn take_spare_frame(&self) -> Option<u32> {
         if self.free.stalled.load(Ordering::Relaxed) > 0 {
             return None;

@@ -338,7 +338,7 @@ impl Latch {
         self.release(LatchMode::Ex);
     }
 
-    /// Whether anybody holds, awaits or pins it.
+    /// Whether any thread holds, awaits or pins it.
     pub(crate) fn is_busy(&self) -> bool {
         self.word.load(Ordering::Relaxed) & (HELD | WAITERS | PIN_MASK) != 0
     }

@@ -23,8 +23,8 @@ mod lot {
             Queues
         }
 
-        /// Sleeps under `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it
-        /// slept.
+        /// Sleeps under `key` unless `validate` returns `false`; returns the moment of the wake-up in
+        /// nanoseconds, if it slept.
         pub(crate) fn park(
             &self,
             key: usize,
@@ -36,7 +36,7 @@ mod lot {
             unsafe { furrow_io::sync::park(key, tag, validate) }
         }
 
-        /// Wakes sleepers under `key` from the first on as `pick` says, then calls `done` with the queue
+        /// Wakes sleepers under `key` from the first on as `pick` decides, then calls `done` with the queue
         /// locked.
         pub(crate) fn unpark(
             &self,

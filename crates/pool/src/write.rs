@@ -195,7 +195,7 @@ impl Core {
     }
 }
 
-/// Copies of pages of one file, gathered until they are worth a write.
+/// Copies of pages of one file, gathered until there are enough for a write.
 struct Batch<'c> {
     core: &'c Core,
     file: &'c FileState,
@@ -322,7 +322,7 @@ impl<'c> Batch<'c> {
 
     /// Gives pages back that could not be written: they stay dirty, and in memory.
     fn abandon(&self, copies: &[Copied], error: &PoolError) {
-        // First of all: an EX holder may wait for a frame, and give up when it hears of this.
+        // First of all: an EX holder may wait for a frame, and gives up when it sees this.
         self.core.lazy.note_failure(error);
         for copy in copies {
             let frame = self.core.frame(copy.index);

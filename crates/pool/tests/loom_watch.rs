@@ -118,7 +118,7 @@ impl Shared {
         self.child.latch.release(Ex);
     }
 
-    /// The clock hand comes by.
+    /// The clock hand passes.
     fn pass(&self) {
         let parent = &self.parents[0];
         if parent.latch.claim() {
@@ -145,7 +145,7 @@ impl Shared {
         from.latch.release_loaded(true);
     }
 
-    /// Copies the parent, and goes by the copy.
+    /// Copies the parent, and uses the copy.
     fn go_by_copy(&self) {
         let parent = self.latch_parent(Sh);
         parent.watched.store(true, Ordering::Relaxed);

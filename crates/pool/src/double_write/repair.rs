@@ -148,7 +148,7 @@ impl TornPages {
         }
     }
 
-    /// Puts the images back, durably, and then forgets them all.
+    /// Puts the images back, durably, and then ends them all.
     pub fn put_back(
         mut self,
         file: &dyn File,
