@@ -46,7 +46,6 @@
 //! does a resize that finds the disk full, which leaves the length as it was.
 //!
 //! # Direct I/O
-//!
 //! Runs are fast if their offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory).
 //! All others work, by a copy or through the page cache. There is no read-ahead: a scan requests large runs.
 

@@ -224,7 +224,7 @@ impl SimVolume {
         self.overwrite(path, offset, &[byte[0] ^ mask])
     }
 
-    /// Puts bytes into a file behind everybody's back, for the system and on the disk.
+    /// Changes the bytes of a file, in the system's view and on the disk, without an operation.
     pub fn overwrite(&self, path: &Path, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         self.with_file(path, |disk, node| {
             disk.nodes[node].current.write(offset, bytes);
