@@ -145,10 +145,6 @@ pub fn truncate(store: &Store) -> Result<bool, RecoveryError> {
 /// A thread may sleep between reading the log's tail and marking its page dirty from there on, and whole
 /// checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before a
 /// checkpoint's begin was dirty for that checkpoint.
-///
-/// A thread may sleep between asking where the log ends and telling that its page is dirty from there on, and
-/// whole checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before
-/// a checkpoint's begin was seen to be dirty by that checkpoint.
 fn never_back(store: &Store, redo_point: Lsn) -> Lsn {
     match mutated(Mutation::RedoPointBack) {
         true => redo_point,
