@@ -227,7 +227,7 @@ impl<S: Subject> Run<'_, S> {
             .map_err(|e| self.finding("closing", &e.to_string()))
     }
 
-    /// The machine after a power loss whose outcome is drawn.
+    /// The machine after a power loss with a random outcome.
     fn lose_power(&mut self) {
         self.volume.power_off();
         let outcome = draw_outcome(&self.volume, &mut self.ledger.rng);
