@@ -56,7 +56,7 @@ pub enum RunnerError {
     /// The guard refuses.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// The journal cannot be written or believed.
+    /// The journal cannot be written, or is not valid.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The journal belongs to another experiment.

@@ -181,7 +181,7 @@ fn an_interval_that_reaches_both_ways_says_so() {
     let plan = experiment.plan();
     let (_, results) = run_all(&mut experiment, plan).unwrap();
     let sentence = &results.answer.sentence;
-    // 2 files are named nowhere, 8 files with an interval whose ends lie on the same side.
+    // 2 files are never named; 8 files are named with an interval whose ends lie on the same side.
     let eight = results.level("8").unwrap().interval.unwrap();
     assert!(eight.high < 1.0, "{eight:?}");
     let (near, far) = (100.0 * (1.0 - eight.high), 100.0 * (1.0 - eight.low));
