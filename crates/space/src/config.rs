@@ -36,7 +36,7 @@ pub struct DataFile {
     pub state: FileState,
 }
 
-/// A filegroup as the engine hands it over.
+/// A filegroup as the engine passes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilegroupSpec {
     /// Its number; 1 is PRIMARY.
@@ -54,7 +54,7 @@ pub struct FilegroupSpec {
 pub struct SpaceOptions {
     /// Consecutive extents a file takes when it is its turn: 1, or 64 with the startup option -E.
     pub extents_a_turn: u32,
-    /// How a file's new bytes come to be: allocated (instant file initialisation) or zeroed.
+    /// How a file's new bytes are filled: allocated (instant file initialisation) or zeroed.
     pub fill: Fill,
     /// Whether nothing is ever allocated: maps that cannot be read then count as full, and the rest of the
     /// files can be used.
@@ -93,7 +93,8 @@ pub trait FileCatalog: Send + Sync + Debug {
         let _ = (file, took_ms);
     }
 
-    /// A file should have grown by itself, and the system refused. As for [`FileCatalog::grew`].
+    /// Called when a file should have grown automatically and the system refused. The same rules as for
+    /// [`FileCatalog::grew`].
     fn not_expanded(&self, file: FileId, error: &IoError) {
         let _ = (file, error);
     }

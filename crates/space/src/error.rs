@@ -19,7 +19,7 @@ pub enum SpaceError {
     FilegroupFull {
         /// The filegroup's name.
         filegroup: String,
-        /// The allocation unit that wanted an extent.
+        /// The allocation unit that needed an extent.
         object: AllocUnitId,
         /// Why the last file that was to grow did not (message 5149), if one was.
         cause: Option<IoError>,
@@ -64,7 +64,7 @@ pub enum SpaceError {
     /// The database has no such filegroup, or the filegroup no file.
     #[error("the database has no filegroup {0} with files")]
     UnknownFilegroup(u16),
-    /// The file or filegroup is there already.
+    /// The file or filegroup exists already.
     #[error("file {0} is there already")]
     FileExists(FileId),
     /// Message 5042: the file holds pages of objects.
@@ -98,7 +98,7 @@ pub enum SpaceError {
         /// Why.
         source: PageError,
     },
-    /// More pages were taken than were reserved: a caller's mistake that harms nothing.
+    /// More pages were taken than were reserved: a mistake of the caller without consequences.
     #[error("a reservation of allocation unit {} has no page left", .0.0)]
     NothingReserved(AllocUnitId),
 }

@@ -16,7 +16,7 @@ pub(crate) struct Limits {
     pub(crate) growth: FileGrowth,
 }
 
-/// What is known of a GAM interval of a file.
+/// The state of a GAM interval of a file in memory.
 #[derive(Debug)]
 pub(crate) struct Interval {
     /// Its first page.
@@ -53,7 +53,7 @@ pub(crate) struct FileSpace {
     intervals: RwLock<Vec<Arc<Interval>>>,
 }
 
-/// What the maps of one interval say when the database is opened.
+/// The extents in the maps of one interval when the database is opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IntervalCount {
     pub(crate) free: u32,

@@ -83,7 +83,8 @@ impl Space {
         self.tell(&grown)
     }
 
-    /// Tells the catalog of files that have grown. Its rows may need an extent: the growth latch is not held.
+    /// Reports files that have grown to the catalog. Its rows may need an extent: the growth latch is not
+    /// held.
     pub(crate) fn tell(&self, grown: &[Grown]) -> Result<(), SpaceError> {
         let Some(catalog) = &self.catalog else {
             return Ok(());
@@ -173,7 +174,7 @@ impl Space {
         self.tell(&[(file.id, rounded)])
     }
 
-    /// The steps of the module's page. The caller holds the filegroup's growth latch.
+    /// The steps of the header essay. The caller holds the filegroup's growth latch.
     fn grow_file(&self, file: &FileSpace, size_pages: u32) -> Result<(), SpaceError> {
         self.lift(file)?;
         let old = file.size_pages();

@@ -13,7 +13,7 @@ use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
 
-/// Pages remembered of one step of a search.
+/// Pages cached of one step of a search.
 const MOST_OF_A_STEP: usize = 64;
 /// PFS pages searched by one call.
 const SEARCH_STEPS: usize = 4;
@@ -58,15 +58,15 @@ impl Space {
         Ok(())
     }
 
-    /// Remembers that a page is about this full: after it was allocated, or when a candidate proved fuller
-    /// than was known.
+    /// Caches that a page is about this full: after it was allocated, or when a candidate proved fuller than
+    /// the cache had it.
     pub fn note_room(&self, unit: &Unit, page: PageId, class: Fullness) {
         unit.rooms.lock().note(page, class);
     }
 
     /// Pages of a heap that are at most this full as far as is known, the latest first; none when a new page
-    /// is the better choice. Looks at a few PFS pages at most. The caller looks for itself: these are hints.
-    /// No latch may be held.
+    /// is the better choice. Reads a few PFS pages at most. These are hints, which the caller checks. No
+    /// latch may be held.
     pub fn find_pages_with_room(
         &self,
         unit: &Unit,

@@ -11,7 +11,7 @@ pub(crate) struct Promise<'a> {
 }
 
 impl<'a> Promise<'a> {
-    /// Makes sure of log space for records of about `bytes`. Called with no latch held: it may wait.
+    /// Reserves log space for records of about `bytes`. Called with no latch held: it may wait.
     pub(crate) fn new(store: &'a Store, bytes: usize) -> Result<Promise<'a>, TxnError> {
         furrow_pool::assert_no_latches();
         let bytes = bytes as u64;

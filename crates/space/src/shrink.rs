@@ -320,7 +320,7 @@ fn free_above(
     Ok(map.count(end).saturating_sub(map.count(limit.min(end))))
 }
 
-/// What the maps below page `to` say of the pages up to `from`, taken back: the reverse of what growth
+/// The changes that remove the pages up to `from` from the maps below page `to`: the reverse of what growth
 /// writes.
 fn taken_back(file: &FileSpace, to: u32, from: u32) -> Vec<MapChanges> {
     let mut maps: BTreeMap<PageId, MapChanges> = BTreeMap::new();

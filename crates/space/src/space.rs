@@ -69,9 +69,8 @@ impl Space {
         Ok(Arc::new(space))
     }
 
-    /// Makes a filegroup known; the files that name it already are filled from now on. One that is
-    /// known takes on
-    /// the name and the properties.
+    /// Registers a filegroup; the files that name it already are filled from now on. One that is known takes
+    /// on the name and the properties.
     pub fn add_filegroup(&self, spec: FilegroupSpec) {
         let mut groups = self.filegroups.write();
         if let Some(known) = groups.get(&spec.id) {
@@ -139,7 +138,7 @@ impl Space {
         &self.store
     }
 
-    /// Pages of all its files: no walk over pages can be longer that does not go in circles.
+    /// Pages of all its files: an upper bound for a walk over pages without cycles.
     pub fn all_pages(&self) -> u64 {
         let files = self.files.read();
         files

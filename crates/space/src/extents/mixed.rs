@@ -17,17 +17,17 @@ use furrow_txn::{Author, Mini};
 /// Log space of a new mixed extent, and of a new IAM page.
 const MIXED_LOG_BYTES: usize = 512;
 
-/// How often another thread may snatch the page before the maps themselves are suspected.
+/// How often another thread may take the page before the maps themselves count as damaged.
 const MOST_ATTEMPTS: usize = 10_000;
 
-/// What became of looking for a page in the mixed extents of a file.
+/// The result of a search for a page in the mixed extents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// This one is taken.
     Page(PageId),
-    /// The file has none to spare, and no extent to make one of.
+    /// The file has none to spare, and no free extent.
     NoRoom,
-    /// There was one, and it was not wanted.
+    /// There was one, and `plan` declined it.
     Declined,
 }
 
@@ -36,7 +36,7 @@ struct NewIam {
     unit: AllocUnitId,
     /// Place in the chain.
     sequence: u32,
-    /// First page of the interval it will speak of.
+    /// First page of the interval that it will cover.
     interval: PageId,
     /// Last page of the chain so far; none of an empty one.
     tail: PageId,

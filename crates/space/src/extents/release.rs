@@ -104,7 +104,7 @@ impl Space {
     }
 
     /// Frees a page of a mixed extent, and the extent when it is empty then, together with what `unlink`
-    /// plans in the IAM page that speaks of it. The log space is promised.
+    /// plans in the IAM page that names it. The log space is reserved.
     pub(super) fn release_page<'p>(
         &'p self,
         page: PageId,

@@ -22,7 +22,7 @@ use furrow_txn::Mini;
 use std::sync::Arc;
 
 impl Space {
-    /// Says whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Units that
+    /// Sets whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Units that
     /// there are keep what they have.
     pub fn set_mixed_pages(&self, on: bool) {
         self.mixed_pages.store(on, Ordering::Release);
@@ -66,7 +66,7 @@ impl Space {
         loop {
             let picked = group.fill.pick();
             if let Some(file) = &picked {
-                // A page is wanted, not an extent.
+                // The unit needs a page, not an extent.
                 drop(Claim::place(file));
                 match self.single_in(unit, file)? {
                     Taken::Page(_) => return Ok(true),

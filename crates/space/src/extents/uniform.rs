@@ -27,8 +27,8 @@ impl Space {
         self.new_unit(id, filegroup, self.has_mixed_pages())
     }
 
-    /// As [`Space::create_unit`], for what will have many pages at once: it begins with an extent whatever
-    /// the others begin with.
+    /// As [`Space::create_unit`], for a unit that will have many pages at once: it begins with an extent
+    /// whatever the others begin with.
     pub fn create_large_unit(
         &self,
         id: AllocUnitId,

@@ -307,7 +307,7 @@ pub fn audit(base: &Base, units: &[Arc<Unit>]) -> Audit {
     );
     assert!(
         iam_pages.is_empty(),
-        "IAM pages that PFS does not know: {iam_pages:?}"
+        "IAM pages that PFS does not mark: {iam_pages:?}"
     );
     result
 }
@@ -368,7 +368,7 @@ fn audit_file(
                     }
                 }
             }
-            (false, _, None) if bit == 0 => assert!(!sgam, "the extent of the maps is nobody's"),
+            (false, _, None) if bit == 0 => assert!(!sgam, "the extent of the maps has no owner"),
             (false, sgam, None) => {
                 mixed += 1;
                 assert_eq!(sgam, spare, "SGAM of mixed extent {first}");
