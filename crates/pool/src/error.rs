@@ -68,7 +68,7 @@ pub enum PoolError {
         /// The database.
         db: DatabaseId,
     },
-    /// The database or file is already there.
+    /// The database or file is registered already.
     #[error("database {}, file {file:?} is already registered", db.0)]
     AlreadyRegistered {
         /// The database.

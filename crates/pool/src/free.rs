@@ -7,7 +7,7 @@ use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
 use std::time::Duration;
 
-/// How long a thread without a frame sleeps before it looks for itself again.
+/// How long a thread without a frame sleeps before it searches again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Frames a thread looks at by itself before it leaves the search to the lazy writer.
 const OWN_STEPS: usize = 512;
@@ -48,7 +48,8 @@ impl Core {
     }
 
     fn pop_free(&self) -> Option<u32> {
-        // A frame may still be looked at by a thread that was misled, or keep an error for one that waited.
+        // A thread with an outdated hint may still hold the frame's latch, or the frame has an error for one
+        // that waited.
         for _ in 0..self.free.len() {
             let index = self.free.pop()?;
             let frame = self.frame(index);

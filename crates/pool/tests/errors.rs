@@ -153,7 +153,7 @@ fn all_who_wait_for_a_page_get_the_error_of_its_read() {
     assert_eq!(
         volume.counts().of(OpKind::Read) - before,
         1,
-        "nobody tried again in silence"
+        "no read was retried silently"
     );
     assert_eq!(instruments.waits.row(WaitType::PageIoLatchEx).count, 4);
     assert_eq!(bench.pool.stats().free, SHAPE.frames);

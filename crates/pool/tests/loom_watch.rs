@@ -153,7 +153,7 @@ impl Shared {
         parent.latch.release(Sh);
         self.child.latch.acquire(Sh, &mut Silent);
         if self.watches.is_now(mark) {
-            assert_eq!(self.child.read(), said, "an old copy was believed");
+            assert_eq!(self.child.read(), said, "a stale copy was used");
         }
         self.child.latch.release(Sh);
     }
@@ -195,7 +195,7 @@ fn a_reader_beside_a_change_of_a_page_that_moves_to_another_frame() {
 }
 
 #[test]
-#[should_panic(expected = "an old copy was believed")]
+#[should_panic(expected = "a stale copy was used")]
 fn a_page_that_leaves_its_frame_and_tells_late_is_noticed() {
     check(3, Tells::Late, &[Shared::change, Shared::move_away]);
 }
@@ -206,7 +206,7 @@ fn two_readers_beside_a_change() {
 }
 
 #[test]
-#[should_panic(expected = "an old copy was believed")]
+#[should_panic(expected = "a stale copy was used")]
 fn a_change_that_tells_nobody_is_noticed() {
     check(3, Tells::Never, &[Shared::change]);
 }

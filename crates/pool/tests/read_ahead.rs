@@ -126,7 +126,7 @@ fn whoever_wants_a_page_that_no_thread_has_begun_with_reads_all_that_was_asked_f
     assert!(resident(110..130));
     let before = reads();
     fetch(71);
-    assert!(!pool.resident(key(1, 72)), "nobody asked for it");
+    assert!(!pool.resident(key(1, 72)), "it was not requested");
     assert_eq!(reads() - before, 1);
     slow.let_go.store(true, Ordering::SeqCst);
 }
