@@ -1,4 +1,4 @@
-//! The seam between the engine and whatever keeps its bytes.
+//! The seam between the engine and the storage of its bytes.
 
 use crate::IoError;
 use std::fmt::Debug;
