@@ -49,7 +49,7 @@ pub struct FilegroupSpec {
     pub is_default: bool,
 }
 
-/// How space is handed out.
+/// How space is allocated.
 #[derive(Debug, Clone, Copy)]
 pub struct SpaceOptions {
     /// Consecutive extents a file takes when it is its turn: 1, or 64 with the startup option -E.
@@ -115,7 +115,7 @@ pub struct SpaceConfig {
     pub filegroups: Vec<FilegroupSpec>,
     /// The data files.
     pub files: Vec<DataFile>,
-    /// How space is handed out.
+    /// How space is allocated.
     pub options: SpaceOptions,
     /// Called when sizes change.
     pub catalog: Option<Arc<dyn FileCatalog>>,

@@ -104,8 +104,8 @@ impl Space {
         Ok(unit.rooms.lock().offer(most))
     }
 
-    /// Pages at most this full under one PFS page, and where to go on; in the same place when there were too
-    /// many.
+    /// Pages at most this full under one PFS page, and where to continue; at the same place when there were
+    /// too many.
     fn search_step(
         &self,
         unit: &Unit,

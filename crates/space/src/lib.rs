@@ -40,7 +40,7 @@
 //! # How it is given back
 //! [`Space::free_pages`] marks pages free within the caller's mini-transaction; once that is in the log,
 //! [`Space::freed`] makes them available and gives extents back that are empty. [`Space::drop_unit`] gives
-//! back all, in batches, and goes on after a crash where it stopped.
+//! back all, in batches, and continues after a crash where it stopped.
 //!
 //! # Latch order
 //! Pages of data, then PFS, IAM, GAM, SGAM, change maps, file header. Several PFS pages in one

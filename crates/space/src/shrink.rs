@@ -40,7 +40,7 @@ const STEP_LOG_BYTES: usize = 16 * 1024;
 const ATTEMPTS: usize = 8;
 
 impl Space {
-    /// From now on no extent of the file from page `pages` on is handed out. No latch may be held.
+    /// From now on no extent of the file from page `pages` on is allocated. No latch may be held.
     pub fn set_ceiling(&self, id: FileId, pages: u32) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -49,7 +49,8 @@ impl Space {
         self.lower_ceiling(&file, pages)
     }
 
-    /// Hands out all extents of the file again; whether there was a ceiling. No latch may be held.
+    /// Allows all extents of the file to be allocated again; returns whether there was a ceiling. No latch
+    /// may be held.
     pub fn lift_ceiling(&self, id: FileId) -> Result<bool, SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;

@@ -30,7 +30,7 @@ fn an_extent_goes_back_with_its_last_page() {
     let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.owned[&unit.id().0].len(), 1);
     assert_eq!(seen.used[&unit.id().0].len(), 8);
-    // What is free again is the first thing to be had.
+    // The freed pages are the first to be allocated.
     assert_eq!(db.allocate_one(&unit, None), pages[8]);
 }
 

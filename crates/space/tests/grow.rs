@@ -124,7 +124,7 @@ fn a_full_disk_is_told_and_leaves_the_file_as_it_was() {
         .collect();
     assert_eq!(sizes.iter().sum::<u32>(), 640 + 640 + 160);
     audit(&db, std::slice::from_ref(&unit));
-    // The database goes on: what is freed can be had again.
+    // The database is still usable: freed space can be allocated again.
     db.space.drop_unit(&unit).unwrap();
     let seen = audit(&db, &[]);
     assert_eq!(seen.files[&1].1 + seen.files[&3].1, 78 + 79 + 20);

@@ -103,7 +103,7 @@ fn allocate_free_and_grow(seed: u64) {
     }
 }
 
-/// Units that come and go on two threads.
+/// Units that are created and dropped on two threads.
 fn units_come_and_go(seed: u64) {
     let files = [growing(1, 64, 8), growing(3, 24, 16)];
     let db = Arc::new(make(

@@ -22,8 +22,8 @@ use furrow_txn::Mini;
 use std::sync::Arc;
 
 impl Space {
-    /// Sets whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Units that
-    /// there are keep what they have.
+    /// Sets whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Existing units
+    /// keep their pages.
     pub fn set_mixed_pages(&self, on: bool) {
         self.mixed_pages.store(on, Ordering::Release);
     }

@@ -1,4 +1,4 @@
-//! The extents of a unit in which pages are to be had.
+//! The extents of a unit that have unallocated pages.
 
 use super::inbox::{Event, Inbox};
 use crate::file::{ExtentId, page_bit};
