@@ -71,10 +71,9 @@
 //! `snapshot`.
 //!
 //! # What can fail
-//! [`PoolError`]: a damaged page (824), refused I/O (823), no frame to be had within a bounded wait (802),
-//! a log that cannot be made durable, a file or database that is not there. In debug builds a thread that
-//! would wait for a latch against the latch order ([`LatchRank`]) panics. A thread must not latch one page
-//! twice.
+//! [`PoolError`]: a damaged page (824), refused I/O (823), no free frame within a bounded wait (802), a log
+//! that cannot be made durable, a file or database that is not there. In debug builds a thread that would
+//! wait for a latch against the latch order ([`LatchRank`]) panics. A thread must not latch one page twice.
 
 mod bytes;
 mod checkpoint;

@@ -14,7 +14,7 @@ pub(crate) use furrow_io::sync::{Pick, Woken};
 mod lot {
     use super::{Pick, Woken};
 
-    /// The queues of one latch; the parking lot keeps them under two addresses that the latch occupies.
+    /// The queues of one latch; the parking lot stores them under two addresses that the latch occupies.
     #[derive(Debug)]
     pub(crate) struct Queues;
 

@@ -107,7 +107,7 @@ impl Shared {
         }
     }
 
-    /// Changes both pages; the parent is let go of first.
+    /// Changes both pages; the parent is released first.
     fn change(&self) {
         let parent = self.latch_parent(Ex);
         self.child.latch.acquire(Ex, &mut Silent);

@@ -68,7 +68,7 @@ fn pages(first: u32, count: u32) -> Vec<PageKey> {
     (first..first + count).map(|page| key(1, page)).collect()
 }
 
-/// A pool with one thread for read-ahead, which reads page 0 of file 3 until that is let go.
+/// A pool with one thread for read-ahead, which reads page 0 of file 3 until `let_go` is set.
 fn with_a_busy_thread(volume: &SimVolume) -> (Bench, Arc<Slow>) {
     let config = PoolConfig {
         readers: 1,
