@@ -79,7 +79,7 @@ const LOST_TO_UNREADABLE: u32 = 6;
 /// The unit of [`Crash::AllButUnit`].
 pub const HOLE_BYTES: usize = 512;
 
-/// What became of a unit.
+/// What happened to a unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,

@@ -141,7 +141,7 @@ fn post(task: &Arc<Task>, tickets: usize) {
     }
 }
 
-/// A helper's life.
+/// The body of a helper.
 fn serve() {
     let mut queue = QUEUE.lock();
     loop {

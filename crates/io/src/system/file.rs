@@ -222,7 +222,7 @@ impl File for SystemFile {
     }
 }
 
-/// Batches by ring: per run the bytes moved, or the error; an empty answer when no ring was to be had.
+/// Batches by ring: per run the bytes moved, or the error; an empty answer when no ring was available.
 #[cfg(target_os = "linux")]
 mod batch {
     use super::{Errno, Lanes, ReadRun, WriteRun};

@@ -1,4 +1,4 @@
-//! Threads that go on by a schedule, when the one that starts them does.
+//! Threads that run on a schedule, if the thread that starts them does.
 
 use crate::schedule::run::Run;
 use crate::schedule::strand::{self, Strand};
@@ -111,7 +111,7 @@ where
     })
 }
 
-/// Lets others go on.
+/// Lets other threads run.
 pub fn yield_now() {
     if !strand::stand_back() {
         std::thread::yield_now();
