@@ -297,7 +297,7 @@ impl<S: Subject> Run<'_, S> {
     }
 }
 
-/// What becomes of the unsynced: mostly by chance, else one of the outcomes that have a name.
+/// The outcome for unsynced operations: mostly random, else one of the named outcomes.
 pub(crate) fn draw_outcome(volume: &SimVolume, rng: &mut SeededRng) -> Crash {
     let seed = rng.random();
     match rng.random_range(0..100) {
