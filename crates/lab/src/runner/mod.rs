@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
-/// Why an experiment cannot begin or go on.
+/// Why an experiment cannot begin or continue.
 #[derive(Debug, Error)]
 pub enum RunnerError {
     /// The plan makes no sense.

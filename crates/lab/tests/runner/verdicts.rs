@@ -130,7 +130,7 @@ fn a_curve_that_only_rises_says_that_one_is_enough_and_what_the_worst_costs() {
 #[test]
 fn throughput_is_judged_with_more_as_better() {
     let mut experiment = Synthetic::published(0.004, 6);
-    // The model's seconds stand for rows a second here.
+    // The model's seconds are used as rows a second here.
     experiment.truth = vec![100.0, 104.0, 110.0, 110.5, 103.0];
     let mut plan = experiment.plan();
     plan.response.better = furrow_lab::results::Better::Higher;
