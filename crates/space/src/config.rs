@@ -26,7 +26,7 @@ pub struct DataFile {
     pub name: String,
     /// The file itself.
     pub file: Arc<dyn File>,
-    /// Size when its header cannot say otherwise: the header in page 0 decides.
+    /// Size in the caller's records. It is not used: the header in page 0 decides.
     pub size_pages: u32,
     /// Largest size; `None` = until the disk is full.
     pub max_pages: Option<u32>,
