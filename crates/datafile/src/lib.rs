@@ -23,12 +23,10 @@
 //! - Every page is verified before it is used, maps included. Where a map is damaged, that is an error, and
 //!   the page headers take its place: no row goes missing without an error.
 //! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end
-//!   with an error.
-//!
-//! What can fail: everything, with a [`MdfError`] that names page and record. Nothing panics, whatever the
-//! bytes. Not read (an error says so): compressed rowsets, column stores, sparse columns of (max) types.
-//! Characters of code pages other than 1252 decode as if they were 1252. A computed column that is not
-//! persisted has no values to read ([`TableColumn::computed`]).
+//!   with an error.  What can fail: everything, with a [`MdfError`] that names page and record. Nothing
+//!   panics, whatever the bytes. Not read (an error reports that): compressed rowsets, column stores, sparse
+//!   columns of (max) types. Characters of code pages other than 1252 decode as if they were 1252. A computed
+//!   column that is not persisted has no values to read ([`TableColumn::computed`]).
 
 #![deny(
     clippy::indexing_slicing,

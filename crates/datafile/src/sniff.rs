@@ -43,7 +43,7 @@ impl MdfImage {
             return Err(refuse("page 0 is no file header"));
         }
         let file = header.page_id().file;
-        // The pages of before are let go first, so that the files are changed in place.
+        // The old pages are released first, so that the files are changed in place.
         self.pages = Pages::new(MemoryFiles::new());
         Arc::make_mut(&mut self.files).put(file, pages.to_vec());
         self.pages = Pages::new(Arc::clone(&self.files));

@@ -2,7 +2,7 @@
 
 /// The oldest version whose files are read as tables: SQL Server 2005.
 pub const OLDEST_VERSION: u16 = 611;
-/// The newest version whose files have been tested: SQL Server 2022.
+/// The newest version whose format is known: SQL Server 2022.
 pub const NEWEST_VERSION: u16 = 957;
 
 /// Versions that are tried besides: the page format is that of SQL Server 7.0 and later.

@@ -128,7 +128,7 @@ impl Grid {
         cells
     }
 
-    /// Runs every cell; `done` hears of each result.
+    /// Runs every cell; calls `done` with each result.
     pub fn run(
         &self,
         cancel: &AtomicBool,

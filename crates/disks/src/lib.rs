@@ -15,7 +15,7 @@
 //! | [`volume`] | a `Volume` whose requests take the modelled time |
 //! | [`load`] | a load of raw requests, on a model in virtual time or on a real target |
 //! | [`grid`] | the design of the experiment on raw requests |
-//! | [`published`] | published measurements of partition alignment, and what the model says about them |
+//! | [`published`] | published measurements of partition alignment, and the model's results for them |
 //!
 //! # Invariants
 //! 1. A modelled result is always labelled: [`load::Measurement::source`] is part of every result, and the

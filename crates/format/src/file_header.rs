@@ -99,10 +99,10 @@ pub struct FileHeader {
     pub sector_size_bytes: u32,
     /// LSN of the last backup of the file.
     pub backup_lsn: Lsn,
-    /// LSN at which the file came to be.
+    /// LSN at which the file was created.
     pub first_lsn: Lsn,
-    /// Where the last checkpoint begins that wrote the file; before the first one, where the file came to be.
-    /// Zero: it was not recorded.
+    /// Where the last checkpoint begins that wrote the file; before the first one, where the file was
+    /// created. Zero: it was not recorded.
     pub max_lsn: Lsn,
     /// LSN of the full backup that differential backups build on.
     pub differential_base_lsn: Lsn,

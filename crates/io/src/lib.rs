@@ -35,8 +35,8 @@
 //!
 //! # How a write becomes durable
 //! 1. The caller gathers runs: a place in the file, and buffers that go there one after the other.
-//! 2. [`File::write`] hands them to the device, several at once where io_uring is to be had. The batch has
-//!    no order inside and none against other batches.
+//! 2. [`File::write`] hands them to the device, several at once where io_uring is available. The batch has no
+//!    order inside and none against other batches.
 //! 3. [`File::sync`] is the only barrier, for one file: all writes that returned before it was called are
 //!    on the medium when it returns. A log takes [`File::write_durable`] instead, one block a call.
 //!
@@ -46,7 +46,6 @@
 //! does a resize that finds the disk full, which leaves the length as it was.
 //!
 //! # Direct I/O
-//!
 //! Runs are fast if their offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory).
 //! All others work, by a copy or through the page cache. There is no read-ahead: a scan requests large runs.
 

@@ -1,7 +1,7 @@
 //! Names of the files and directories of a volume that lives in memory.
 //!
-//! It follows the system's rules, so that what works here works there: a file needs its directory, a
-//! directory that holds something stays.
+//! It follows the system's rules, so that code that works here works there: a file needs its directory, and a
+//! directory that is not empty cannot be removed.
 
 use crate::{IoError, IoErrorKind, IoOp};
 use std::collections::{BTreeMap, BTreeSet};

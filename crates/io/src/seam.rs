@@ -1,4 +1,4 @@
-//! The seam between the engine and whatever keeps its bytes.
+//! The seam between the engine and the storage of its bytes.
 
 use crate::IoError;
 use std::fmt::Debug;
@@ -26,7 +26,7 @@ pub enum Access {
     Log,
 }
 
-/// How the bytes of a file that grows come to be.
+/// How the new bytes of a file that grows are filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fill {
     /// Space is allocated (`fallocate`) where the file system has it; contents read as zeros.

@@ -1,4 +1,4 @@
-//! Every volume keeps the promises of the seam, whatever its bytes lie on.
+//! Every volume fulfils the contract of the seam, wherever its bytes are stored.
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 

@@ -18,7 +18,7 @@ enum Mistake {
     NoSyncBeforeReuse,
     /// The checkpoint overwrites the only copy.
     OneSlot,
-    /// Log records are believed without a checksum.
+    /// Log records are accepted without a checksum.
     NoChecksum,
     /// `write_durable` is taken for a sync of all earlier writes.
     DurableWriteAsSync,

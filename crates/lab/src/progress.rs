@@ -19,7 +19,8 @@ pub enum Phase {
     },
 }
 
-/// The progress of the experiment. It does not contain the verdict, so that no one stops early because of it.
+/// The progress of the experiment. It does not contain the verdict, so that nothing can stop early because of
+/// it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Block under way, from 1; 0 for a warm-up.

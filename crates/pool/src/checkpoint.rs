@@ -12,7 +12,7 @@ use furrow_observe::counters::Counter;
 /// How to write a checkpoint.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CheckpointOptions {
-    /// Write no faster than this, to leave the devices to others; none is as fast as they go.
+    /// The fastest rate of writes, which leaves the devices to others; `None` for no limit.
     pub pages_per_second: Option<u32>,
 }
 

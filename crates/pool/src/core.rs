@@ -296,7 +296,7 @@ impl Core {
         watched
     }
 
-    /// Every frame that now holds a page of which `wanted` is true, by number. A hint: no latch is held.
+    /// The numbers of all frames that now hold a page for which `wanted` is true. A hint: no latch is held.
     pub(crate) fn frames_where(&self, wanted: impl Fn(PageKey, &Frame) -> bool) -> Vec<u32> {
         let held = |(index, frame): (usize, &Frame)| {
             let key = frame.key()?;

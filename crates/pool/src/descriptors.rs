@@ -22,7 +22,7 @@ pub struct BufferDescriptor {
     pub key: PageKey,
     /// Whether it was changed and not yet copied for writing.
     pub is_modified: bool,
-    /// What its header says; `None` when a thread held the page EX at that moment.
+    /// The part of its header; `None` when a thread held the page EX at that moment.
     pub header: Option<BufferHeader>,
 }
 

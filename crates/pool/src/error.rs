@@ -33,7 +33,7 @@ pub enum PoolError {
         db: DatabaseId,
         /// The file.
         file: FileId,
-        /// What the system said.
+        /// The system's error.
         source: IoError,
     },
     /// Message 802: every frame is held or cannot be written.
@@ -49,9 +49,9 @@ pub enum PoolError {
     Log {
         /// The database.
         db: DatabaseId,
-        /// The LSN that was asked for.
+        /// The requested LSN.
         lsn: Lsn,
-        /// What the log said.
+        /// The log's error.
         reason: LogFailure,
     },
     /// The file was never added, or has been removed.
@@ -68,7 +68,7 @@ pub enum PoolError {
         /// The database.
         db: DatabaseId,
     },
-    /// The database or file is already there.
+    /// The database or file is registered already.
     #[error("database {}, file {file:?} is already registered", db.0)]
     AlreadyRegistered {
         /// The database.
@@ -79,7 +79,7 @@ pub enum PoolError {
     /// The memory for the frames was refused.
     #[error("no memory for {pages} frames")]
     NoMemory {
-        /// Frames asked for.
+        /// Requested frames.
         pages: usize,
     },
     /// A configuration value is out of its range.
@@ -90,7 +90,7 @@ pub enum PoolError {
     Thread {
         /// Its name.
         name: &'static str,
-        /// What the system said.
+        /// The system's error.
         reason: Arc<std::io::Error>,
     },
 }

@@ -25,7 +25,7 @@ enum Patience {
     Never,
 }
 
-/// What became of an attempt to latch a frame that seemed right.
+/// The result of an attempt to latch a frame that seemed right.
 enum Attempt {
     Latched,
     /// The frame no longer holds the page.
@@ -175,7 +175,7 @@ impl Core {
                 Attempt::Moved
             });
         }
-        // The pin keeps the frame from a second life, so that the reason of a failed read stays readable.
+        // The pin prevents reuse of the frame, so that the reason of a failed read stays readable.
         frame.latch.pin();
         let mut outcome = Ok(Attempt::Moved);
         if frame.holds(key) {

@@ -65,7 +65,7 @@ impl Core {
         error.map_or(Ok(totals.pages), Err)
     }
 
-    /// Asks the lazy writer for pages to be written. Without threads of its own a pool does nothing.
+    /// Requests pages to be written by the lazy writer. Without threads of its own a pool does nothing.
     pub(crate) fn write_soon(&self, db: DatabaseId, pages: &[PageId]) {
         if self.config.background {
             let keys = pages.iter().map(|&page| PageKey::new(db, page));
@@ -73,7 +73,7 @@ impl Core {
         }
     }
 
-    /// Writes what [`Core::write_soon`] was asked for; the pages written.
+    /// Writes the pages requested by [`Core::write_soon`]; returns the number written.
     pub(crate) fn write_asked(&self) -> u64 {
         let mut asked: Vec<u32> = Vec::new();
         for key in self.lazy.take_asked() {

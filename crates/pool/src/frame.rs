@@ -47,7 +47,7 @@ const _: () = assert!(
     "a descriptor is one cache line"
 );
 
-/// What a writer took over from a page, to be given back if the write fails.
+/// The state that a writer took over from a page, to be given back if the write fails.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Claimed {
     pub(crate) rec_lsn: Lsn,
@@ -119,7 +119,7 @@ impl Frame {
         self.state.load(Ordering::Relaxed) & WATCHED != 0
     }
 
-    /// Takes the mark away; whether there was one. Holder of EX.
+    /// Clears the mark; returns whether there was one. Holder of EX.
     pub(crate) fn take_watch(&self) -> bool {
         self.is_watched() && self.state.fetch_and(!WATCHED, Ordering::Relaxed) & WATCHED != 0
     }
@@ -188,7 +188,7 @@ impl Frame {
         })
     }
 
-    /// The write is done, and its `rec_lsn` is in the keeping of the file until that is synced.
+    /// The write is done, and the file stores its `rec_lsn` until that is synced.
     pub(crate) fn finish_write(&self) {
         debug_assert!(self.is_writing(), "a write ends once");
         self.writing_lsn.store(Lsn::MAX.0, Ordering::Release);

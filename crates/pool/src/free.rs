@@ -1,4 +1,4 @@
-//! Free frames, and how to come by one.
+//! Free frames, and how to get one.
 
 use crate::core::Core;
 use crate::error::PoolError;
@@ -7,7 +7,7 @@ use furrow_io::time::Moment;
 use furrow_observe::counters::Counter;
 use std::time::Duration;
 
-/// How long a thread without a frame sleeps before it looks for itself again.
+/// How long a thread without a frame sleeps before it searches again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 /// Frames a thread looks at by itself before it leaves the search to the lazy writer.
 const OWN_STEPS: usize = 512;
@@ -39,7 +39,7 @@ impl Core {
         }
     }
 
-    /// A free frame without waiting; for read-ahead, which is not worth a stall.
+    /// A free frame without waiting. For read-ahead, which must not stall.
     pub(crate) fn take_spare_frame(&self) -> Option<u32> {
         if self.free.stalled.load(Ordering::Relaxed) > 0 {
             return None;
@@ -48,7 +48,8 @@ impl Core {
     }
 
     fn pop_free(&self) -> Option<u32> {
-        // A frame may still be looked at by a thread that was misled, or keep an error for one that waited.
+        // A thread with an outdated hint may still hold the frame's latch, or the frame has an error for one
+        // that waited.
         for _ in 0..self.free.len() {
             let index = self.free.pop()?;
             let frame = self.frame(index);

@@ -49,7 +49,7 @@ const _: () = assert!(
     "the parts of the word are apart"
 );
 
-/// Hears of the sleeps of one acquisition.
+/// Called around the sleeps of one acquisition.
 pub(crate) trait Sleeps {
     /// The thread is about to sleep; `loading` when the page is being read in.
     fn begin(&mut self, loading: bool);
@@ -307,7 +307,7 @@ impl Latch {
         }
     }
 
-    /// Takes an idle latch EX: no holder, no sleeper, no pin. The way in for replacement, which never waits.
+    /// Takes an idle latch EX: no holder, no sleeper, no pin. Used by replacement, which never waits.
     pub(crate) fn claim(&self) -> bool {
         let word = self.word.load(Ordering::Relaxed);
         let idle = word & (HELD | WAITERS | FAIR | UPGRADING | LOADING | PIN_MASK) == 0;
@@ -338,7 +338,7 @@ impl Latch {
         self.release(LatchMode::Ex);
     }
 
-    /// Whether anybody holds, awaits or pins it.
+    /// Whether any thread holds, awaits or pins it.
     pub(crate) fn is_busy(&self) -> bool {
         self.word.load(Ordering::Relaxed) & (HELD | WAITERS | PIN_MASK) != 0
     }

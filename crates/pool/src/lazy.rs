@@ -34,7 +34,7 @@ pub(crate) fn run(core: &Core) {
 }
 
 impl Core {
-    /// Sees to it that there will be free frames.
+    /// Ensures that there will be free frames.
     pub(crate) fn want_frames(&self) {
         if self.config.background {
             self.lazy.kick();
@@ -44,7 +44,7 @@ impl Core {
         }
     }
 
-    /// Turns the clock hand until enough frames are free, or none was to be had in a whole turn.
+    /// Turns the clock hand until enough frames are free, or a whole turn has freed none.
     fn make_room(&self) {
         self.turn_until_enough();
         if self.free.len() < self.config.low_water() && self.flush_short_logs() {

@@ -60,21 +60,20 @@
 //! A thread may mark a page and then use a copy of it without a latch. `begin_change` invalidates the mark,
 //! and so does the removal of the page from its frame: see `watch`.
 //!
-//! # How a page is written See `write`: copied under SH, checksummed in the copy, log made durable, image to
-//! the [`double_write`] file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty
-//! pages of a database, the files side by side, and syncs each; [`Pool::force_pages`] for chosen ones;
-//! [`Pool::write_oldest`] for some; the lazy writer for those that it passes, and those given to
-//! [`Pool::write_soon`].
+//! # How a page is written
+//! See `write`: copied under SH, checksummed in the copy, log made durable, image to the [`double_write`]
+//! file, runs of neighbours in place. [`Pool::checkpoint_pages`] does it for all dirty pages of a database,
+//! the files side by side, and syncs each; [`Pool::force_pages`] for chosen ones; [`Pool::write_oldest`] for
+//! some; the lazy writer for those that it passes, and those given to [`Pool::write_soon`].
 //!
 //! # Snapshots
 //! [`Pool::snapshot`] gives the pages of a database as they were at one LSN while others change them: see
 //! `snapshot`.
 //!
 //! # What can fail
-//! [`PoolError`]: a damaged page (824), refused I/O (823), no frame to be had within a bounded wait (802),
-//! a log that cannot be made durable, a file or database that is not there. In debug builds a thread that
-//! would wait for a latch against the latch order ([`LatchRank`]) panics. A thread must not latch one page
-//! twice.
+//! [`PoolError`]: a damaged page (824), refused I/O (823), no free frame within a bounded wait (802), a log
+//! that cannot be made durable, a file or database that is not there. In debug builds a thread that would
+//! wait for a latch against the latch order ([`LatchRank`]) panics. A thread must not latch one page twice.
 
 mod bytes;
 mod checkpoint;

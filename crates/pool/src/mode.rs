@@ -31,7 +31,7 @@ impl LatchMode {
     }
 }
 
-/// A latch mode known to the compiler: what may be done with a guard depends on it.
+/// A latch mode as a type: it decides which methods a guard has.
 pub trait Mode: Copy + Debug + sealed::Sealed {
     /// The mode as a value.
     fn latch_mode(self) -> LatchMode;
@@ -67,7 +67,7 @@ impl Mode for Ex {
     }
 }
 
-/// A mode chosen while running; the guard reads, and turns into a typed one by `into_write` and its sisters.
+/// A mode chosen while running; the guard reads, and `into_write` and the like turn it into a typed one.
 impl Mode for LatchMode {
     fn latch_mode(self) -> LatchMode {
         self

@@ -6,7 +6,7 @@ use furrow_observe::task::{self, Resource};
 use furrow_observe::waits::WaitType;
 use std::time::Duration;
 
-/// A rate of pages that several writers keep together.
+/// A rate of pages that several writers share.
 #[derive(Debug)]
 pub(crate) struct Pace {
     pages_per_second: u32,

@@ -14,7 +14,7 @@ pub(crate) use furrow_io::sync::{Pick, Woken};
 mod lot {
     use super::{Pick, Woken};
 
-    /// The queues of one latch; the parking lot keeps them under two addresses that the latch occupies.
+    /// The queues of one latch; the parking lot stores them under two addresses that the latch occupies.
     #[derive(Debug)]
     pub(crate) struct Queues;
 
@@ -23,8 +23,8 @@ mod lot {
             Queues
         }
 
-        /// Sleeps under `key` unless `validate` says no; the moment of the wake-up in nanoseconds, if it
-        /// slept.
+        /// Sleeps under `key` unless `validate` returns `false`; returns the moment of the wake-up in
+        /// nanoseconds, if it slept.
         pub(crate) fn park(
             &self,
             key: usize,
@@ -36,7 +36,7 @@ mod lot {
             unsafe { furrow_io::sync::park(key, tag, validate) }
         }
 
-        /// Wakes sleepers under `key` from the first on as `pick` says, then calls `done` with the queue
+        /// Wakes sleepers under `key` from the first on as `pick` decides, then calls `done` with the queue
         /// locked.
         pub(crate) fn unpark(
             &self,

@@ -33,7 +33,7 @@ use furrow_observe::files::IoKind;
 use std::fmt;
 use std::sync::Arc;
 
-/// The buffer pool of an instance. See the crate's page.
+/// The buffer pool of an instance. See the crate's header essay.
 pub struct Pool {
     core: Arc<Core>,
     threads: Vec<JoinHandle<()>>,
@@ -61,7 +61,7 @@ impl Locked {
     }
 }
 
-/// Locks the pool's memory where that is wanted.
+/// Locks the pool's memory if that is configured.
 fn lock(memory: &mut Region, wanted: bool) -> Locked {
     let bytes = memory.len_bytes() as u64;
     match wanted.then(|| memory.lock()) {
@@ -88,7 +88,7 @@ impl Pool {
         self.core.counters.add(counter, by);
     }
 
-    /// Takes the memory, and starts the lazy writer and the readers where there are to be any.
+    /// Allocates the memory, and starts the lazy writer and the readers, if there are any.
     pub fn new(config: PoolConfig) -> Result<Arc<Pool>, PoolError> {
         config.check()?;
         debug_assert!(
@@ -154,7 +154,7 @@ impl Pool {
         Ok(())
     }
 
-    /// Makes a database known, with the log that its pages depend on.
+    /// Registers a database, with the log that its pages depend on.
     pub fn register_database(
         &self,
         db: DatabaseId,
@@ -176,7 +176,7 @@ impl Pool {
         files.iter().map(|file| file.id).collect()
     }
 
-    /// Makes a file of a registered database known. The double-write file is sized here; repair it before.
+    /// Registers a file of a registered database. The double-write file is sized here; repair it before.
     pub fn add_file(&self, db: DatabaseId, id: FileId, file: PoolFile) -> Result<(), PoolError> {
         let database = self.core.registry.read().database(db)?;
         let most_pages = self.core.config.double_write_pages;
@@ -259,8 +259,8 @@ impl Pool {
         self.core.watches.is_now(mark)
     }
 
-    /// A page about to be formatted, latched EX, without reading it. It is all zeros, unless it was still in
-    /// memory from an earlier life. Dropped without a change it is forgotten.
+    /// A page about to be formatted, latched EX, without reading it. It is all zeros, unless its old content
+    /// was still in memory. If it is dropped without a change, it is discarded.
     pub fn create(&self, key: PageKey, rank: LatchRank) -> Result<PageWrite<'_>, PoolError> {
         self.core.create(key, rank)
     }
@@ -293,7 +293,7 @@ impl Pool {
         self.core.prefetch_first(key)
     }
 
-    /// Whether the page is in memory, or on its way, at this moment.
+    /// Whether the page is in memory, or being read, at this moment.
     pub fn resident(&self, key: PageKey) -> bool {
         self.core
             .table
@@ -322,8 +322,8 @@ impl Pool {
         files.iter().try_for_each(with_images)
     }
 
-    /// Makes these pages durable as they are now: when it returns, what they held at the call outlives a
-    /// power loss. The number written by this call. No latch may be held.
+    /// Makes these pages durable as they are now: when it returns, their content at the call survives a power
+    /// loss. Returns the number written by this call. No latch may be held.
     pub fn force_pages(&self, db: DatabaseId, runs: &[PageRun]) -> Result<u64, PoolError> {
         self.core.force_pages(db, runs)
     }
@@ -357,8 +357,8 @@ impl Pool {
     }
 
     /// The LSN from which redo would need the log if memory were lost now: the smallest over pages that are
-    /// dirty, being written, or written and not yet synced. Read the log's tail *before* asking; `None` then
-    /// means that tail.
+    /// dirty, being written, or written and not yet synced. Read the log's tail *before* this call; `None`
+    /// then means that tail.
     pub fn oldest_rec_lsn(&self, db: DatabaseId) -> Option<Lsn> {
         self.core.oldest_rec_lsn(db)
     }

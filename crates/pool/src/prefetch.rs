@@ -42,7 +42,7 @@ impl Core {
         }
         let absent = |key: &&PageKey| self.table.find(**key, &self.frames).is_none();
         let mut wanted: Vec<PageKey> = keys.iter().filter(absent).copied().collect();
-        // What a small pool would have to drop before it is wanted is not read.
+        // Pages that a small pool would have to remove before they are used are not read.
         wanted.truncate((self.frames.len() / 2).max(1));
         wanted.sort_unstable();
         wanted.dedup();
@@ -79,7 +79,7 @@ impl Core {
         Ok(())
     }
 
-    /// Does the work of the request for this page, if one waits for a thread; whether there was one.
+    /// Does the work of the request for this page, if one waits for a thread; returns whether there was one.
     pub(crate) fn take_over(&self, key: PageKey, mode: LatchMode) -> bool {
         let Some(request) = self.reads.take(key) else {
             return false;
@@ -104,7 +104,7 @@ impl Core {
                 page: PageNo(page),
             };
             let key = PageKey::new(request.file.db.id, id);
-            // A hint will do: `enter` finds out for certain.
+            // A hint is enough: `enter` checks it.
             if self.table.find(key, &self.frames).is_some() {
                 self.read_run(&request.file, &mut entered);
                 continue;

@@ -1,9 +1,9 @@
 //! The order in which a thread may take page latches, asserted in debug builds.
 //!
-//! A thread that waits for a latch while it holds another could wait in a circle. Ranks forbid that between
-//! kinds of pages: a *blocking* request must not be of a lower rank than any latch the thread holds. Within
-//! a rank the caller keeps an order of its own (parent before child, left before right). Requests that never
-//! block are exempt.
+//! A thread that waits for a latch while it holds another could be part of a deadlock. Ranks prevent that
+//! between kinds of pages: a *blocking* request must not be of a lower rank than any latch the thread holds.
+//! Within a rank the caller follows an order of its own (parent before child, left before right). Requests
+//! that never block are exempt.
 
 /// Place of a page's kind in the latch order, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -113,7 +113,7 @@ pub(crate) use held::{before_block, left, taken};
 
 /// Asserts, in debug builds, that the calling thread holds no page latch.
 ///
-/// To be called by whatever is about to wait for a lock, for the log or for a file to grow.
+/// Called by every function that is about to wait for a lock, for the log or for a file to grow.
 #[inline]
 pub fn assert_no_latches() {
     held::assert_none();

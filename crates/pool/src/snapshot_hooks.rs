@@ -1,4 +1,5 @@
-//! Where the pool meets its snapshots: creation, page changes, write-back, files that become shorter or go.
+//! The pool's calls to its snapshots: creation, page changes, write-back, files that become shorter or are
+//! removed.
 
 use crate::checkpoint::CheckpointOptions;
 use crate::core::Core;
@@ -14,7 +15,7 @@ use furrow_io::{IoError, IoErrorKind, IoOp};
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-/// Pages of a tail that are saved between two looks at the memory that images take.
+/// Pages of a tail that are saved between two checks of the memory that images take.
 const SPILL_EVERY_PAGES: u32 = 64;
 
 /// A snapshot in use. Dropped, the snapshot ends and its spill files are removed.
@@ -30,7 +31,7 @@ impl SnapshotGuard {
         &self.snapshot
     }
 
-    /// Brings images to the spill files if they take more memory than they may.
+    /// Moves images to the spill files if they take more memory than they may.
     pub fn spill(&self) {
         self.snapshot.spill();
     }
@@ -84,7 +85,7 @@ impl Core {
         }
     }
 
-    /// Ends the snapshots that need a file which goes.
+    /// Ends the snapshots that need a file which is removed.
     pub(crate) fn forget_source(&self, db: DatabaseId, file: FileId) {
         for snapshot in self.snapshots.of(db) {
             if let Some(source) = snapshot.source(file) {

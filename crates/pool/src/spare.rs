@@ -29,7 +29,7 @@ pub fn padding_share(sector_bytes: u32, frames: usize) -> u64 {
 }
 
 impl Core {
-    /// Makes durable the logs that much of the pool waits for; whether there were any.
+    /// Makes durable the logs that many pages of the pool wait for; returns whether there were any.
     pub(crate) fn flush_short_logs(&self) -> bool {
         let databases = self.registry.read().databases();
         let short = databases.iter().filter(|db| db.log.is_short());

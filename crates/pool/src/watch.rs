@@ -73,7 +73,7 @@ impl PageMark {
     }
 }
 
-/// A counter in a line of its own.
+/// A counter in a cache line of its own.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Counter(AtomicU64);
@@ -93,7 +93,7 @@ impl Watches {
         &self.0[place % COUNTERS].0
     }
 
-    /// What a mark of the page in this frame is. The caller holds SH and has marked the frame.
+    /// The mark of the page in this frame. The caller holds SH and has marked the frame.
     pub(crate) fn mark(&self, index: u32) -> PageMark {
         let place = index as usize % COUNTERS;
         let count = self.counter(place).load(Ordering::Relaxed);

@@ -58,7 +58,7 @@ impl AddAssign for Totals {
     }
 }
 
-/// What was written, and the first thing that went wrong.
+/// What was written, and the first error.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) totals: Totals,
@@ -74,7 +74,7 @@ impl Outcome {
     }
 }
 
-/// Frames of one file with their pages, in the file's order.
+/// Frames of one file with their pages, in the order of the file.
 pub(crate) type FilePages = Vec<(PageNo, u32)>;
 
 /// A page that was copied and is to be written.
@@ -109,7 +109,7 @@ impl Core {
         groups.into_iter().filter_map(with_file).collect()
     }
 
-    /// Writes what is dirty among the frames, the files side by side.
+    /// Writes the dirty pages among the frames, the files side by side.
     pub(crate) fn write_pages(&self, indexes: &[u32], busy: Busy, pace: Option<&Pace>) -> Outcome {
         let groups = self.by_file(indexes);
         self.side_by_side(groups, |file, pages| {
@@ -141,7 +141,7 @@ impl Core {
                 let name = format!("writer {}", shared.0.id);
                 match thread::spawn_scoped(scope, name, move || work(&given.0, &given.1)) {
                     Ok(helper) => helpers.push(helper),
-                    // No thread to be had: one after the other, then.
+                    // No thread can be started: one after the other, then.
                     Err(_) => total.merge(work(&shared.0, &shared.1)),
                 }
             }
@@ -158,7 +158,7 @@ impl Core {
         total
     }
 
-    /// Writes what is dirty among these pages of one file.
+    /// Writes the dirty pages among these of one file.
     pub(crate) fn write_file(
         &self,
         file: &FileState,
@@ -195,7 +195,7 @@ impl Core {
     }
 }
 
-/// Copies of pages of one file, gathered until they are worth a write.
+/// Copies of pages of one file, gathered until there are enough for a write.
 struct Batch<'c> {
     core: &'c Core,
     file: &'c FileState,
@@ -322,7 +322,7 @@ impl<'c> Batch<'c> {
 
     /// Gives pages back that could not be written: they stay dirty, and in memory.
     fn abandon(&self, copies: &[Copied], error: &PoolError) {
-        // First of all: an EX holder may wait for a frame, and give up when it hears of this.
+        // First of all: an EX holder may wait for a frame, and gives up when it sees this.
         self.core.lazy.note_failure(error);
         for copy in copies {
             let frame = self.core.frame(copy.index);

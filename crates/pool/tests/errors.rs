@@ -113,7 +113,7 @@ fn torn_bits_are_taken_out_on_the_way_in_and_replaced_by_a_checksum_on_the_way_o
     );
 }
 
-/// Many threads want one page that takes long to come and then does not: all get the error, of one read.
+/// Many threads need one page whose read takes long and then fails: all get the error, of one read.
 #[test]
 fn all_who_wait_for_a_page_get_the_error_of_its_read() {
     let volume = SimVolume::new(SimOptions::default());
@@ -153,7 +153,7 @@ fn all_who_wait_for_a_page_get_the_error_of_its_read() {
     assert_eq!(
         volume.counts().of(OpKind::Read) - before,
         1,
-        "nobody tried again in silence"
+        "no read was retried silently"
     );
     assert_eq!(instruments.waits.row(WaitType::PageIoLatchEx).count, 4);
     assert_eq!(bench.pool.stats().free, SHAPE.frames);

@@ -107,7 +107,7 @@ impl Shared {
         }
     }
 
-    /// Changes both pages; the parent is let go of first.
+    /// Changes both pages; the parent is released first.
     fn change(&self) {
         let parent = self.latch_parent(Ex);
         self.child.latch.acquire(Ex, &mut Silent);
@@ -118,7 +118,7 @@ impl Shared {
         self.child.latch.release(Ex);
     }
 
-    /// The clock hand comes by.
+    /// The clock hand passes.
     fn pass(&self) {
         let parent = &self.parents[0];
         if parent.latch.claim() {
@@ -145,7 +145,7 @@ impl Shared {
         from.latch.release_loaded(true);
     }
 
-    /// Copies the parent, and goes by the copy.
+    /// Copies the parent, and uses the copy.
     fn go_by_copy(&self) {
         let parent = self.latch_parent(Sh);
         parent.watched.store(true, Ordering::Relaxed);
@@ -153,7 +153,7 @@ impl Shared {
         parent.latch.release(Sh);
         self.child.latch.acquire(Sh, &mut Silent);
         if self.watches.is_now(mark) {
-            assert_eq!(self.child.read(), said, "an old copy was believed");
+            assert_eq!(self.child.read(), said, "a stale copy was used");
         }
         self.child.latch.release(Sh);
     }
@@ -195,7 +195,7 @@ fn a_reader_beside_a_change_of_a_page_that_moves_to_another_frame() {
 }
 
 #[test]
-#[should_panic(expected = "an old copy was believed")]
+#[should_panic(expected = "a stale copy was used")]
 fn a_page_that_leaves_its_frame_and_tells_late_is_noticed() {
     check(3, Tells::Late, &[Shared::change, Shared::move_away]);
 }
@@ -206,7 +206,7 @@ fn two_readers_beside_a_change() {
 }
 
 #[test]
-#[should_panic(expected = "an old copy was believed")]
+#[should_panic(expected = "a stale copy was used")]
 fn a_change_that_tells_nobody_is_noticed() {
     check(3, Tells::Never, &[Shared::change]);
 }

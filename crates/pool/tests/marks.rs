@@ -49,7 +49,7 @@ fn a_mark_holds_while_the_page_is_read_and_written_out_and_ends_with_its_next_ch
     for was_dirty in [false, true] {
         let mark = mark(&bench, 7);
         let mut page = bench.pool.fetch(key(1, 7), Up, LatchRank::Data).unwrap();
-        assert!(bench.pool.is_unchanged(mark), "nobody has changed it yet");
+        assert!(bench.pool.is_unchanged(mark), "it has not changed yet");
         let mut now = page.upgrade();
         assert!(bench.pool.is_unchanged(mark));
         assert_eq!(now.is_dirty(), was_dirty);
@@ -108,7 +108,7 @@ fn a_page_at_hand_is_latched_and_one_that_is_not_is_neither_read_nor_waited_for_
     let before = page_work();
     assert!(at_hand(5).is_none(), "not in memory");
     let held = bench.pool.fetch(key(1, 6), Ex, LatchRank::Data).unwrap();
-    assert!(at_hand(6).is_none(), "somebody has it");
+    assert!(at_hand(6).is_none(), "another guard holds it");
     drop(held);
     assert_eq!(at_hand(6).unwrap().key(), key(1, 6));
     assert_eq!(page_work().since(before).logical_reads, 1);
@@ -187,7 +187,7 @@ fn go_by_copies_of_pages_thrown_out(_seed: u64) {
             });
             let page = bench.pool.fetch(key(1, 20), Sh, LatchRank::Data).unwrap();
             if bench.pool.is_unchanged(mark) {
-                assert_eq!(value(&page), said, "an old copy was believed");
+                assert_eq!(value(&page), said, "a stale copy was used");
             } else {
                 copy = None;
             }

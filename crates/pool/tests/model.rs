@@ -75,7 +75,7 @@ fn checkpoint(bench: &common::Bench) -> u64 {
     stats.pages
 }
 
-/// Every page, through the pool and then on the disk, holds what the model says.
+/// Every page, through the pool and then on the disk, has the content of the model.
 fn compare(bench: &common::Bench, model: &[AtomicU64]) {
     let place = |at: usize| (at as u32 / FILE_PAGES, at as u32 % FILE_PAGES);
     for (at, expected) in model.iter().enumerate() {

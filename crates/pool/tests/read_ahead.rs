@@ -68,7 +68,7 @@ fn pages(first: u32, count: u32) -> Vec<PageKey> {
     (first..first + count).map(|page| key(1, page)).collect()
 }
 
-/// A pool with one thread for read-ahead, which reads page 0 of file 3 until that is let go.
+/// A pool with one thread for read-ahead, which reads page 0 of file 3 until `let_go` is set.
 fn with_a_busy_thread(volume: &SimVolume) -> (Bench, Arc<Slow>) {
     let config = PoolConfig {
         readers: 1,
@@ -126,7 +126,7 @@ fn whoever_wants_a_page_that_no_thread_has_begun_with_reads_all_that_was_asked_f
     assert!(resident(110..130));
     let before = reads();
     fetch(71);
-    assert!(!pool.resident(key(1, 72)), "nobody asked for it");
+    assert!(!pool.resident(key(1, 72)), "it was not requested");
     assert_eq!(reads() - before, 1);
     slow.let_go.store(true, Ordering::SeqCst);
 }

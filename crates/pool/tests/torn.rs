@@ -373,7 +373,7 @@ fn a_page_made_anew_that_rots_is_never_the_page_of_before() {
     checkpoint(&bench);
     let (found, whole) = after_rot(&volume, 7);
     assert!(whole && value(&found) == 2, "the image is the page's last");
-    // So many images come after that no one of it is left.
+    // Enough images follow to overwrite all images of the page.
     for round in 0..12 {
         (20..24).for_each(|page| write(page, round));
         checkpoint(&bench);
@@ -381,7 +381,7 @@ fn a_page_made_anew_that_rots_is_never_the_page_of_before() {
     make_anew(&bench, 7, 3);
     checkpoint(&bench);
     let (_, whole) = after_rot(&volume, 7);
-    assert!(!whole, "made anew it needs no image, and is reported");
+    assert!(!whole, "a created page has no image, and is reported");
 }
 
 /// The double-write file of a former run, of another size, does not come back in the next one.

@@ -58,7 +58,8 @@ fn checkpoint(bench: &Bench) {
     bench.pool.checkpoint_pages(DB, options).unwrap();
     let oldest = bench.pool.oldest_rec_lsn(DB);
     let redo = oldest.map_or(Lsn(tail), |lsn| lsn.min(Lsn(tail))).0;
-    // A page may remember an older tail than it needs, if its thread slept between asking and telling.
+    // A page may store an older tail than it needs, if its thread slept between reading the tail and storing
+    // it.
     bench.log.redo.fetch_max(redo, Ordering::SeqCst);
 }
 

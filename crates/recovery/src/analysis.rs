@@ -23,7 +23,7 @@ pub struct Loser {
 /// What analysis found.
 #[derive(Debug)]
 pub struct Analysis {
-    /// The log, ready for new records.
+    /// The log, open for new records.
     pub log: Arc<Log>,
     /// The last completed checkpoint.
     pub checkpoint: Lsn,

@@ -96,7 +96,7 @@ fn take(
     })
 }
 
-/// The checkpoint of a temporary database: no page is wanted after a restart, so none is written.
+/// The checkpoint of a temporary database: no page is needed after a restart, so none is written.
 fn take_temporary(store: &Store) -> Result<Checkpoint, RecoveryError> {
     truncate(store)?;
     let redo_point = store.redo_point();
@@ -107,9 +107,9 @@ fn take_temporary(store: &Store) -> Result<Checkpoint, RecoveryError> {
     })
 }
 
-/// Lets the log before the redo point and before the oldest active transaction be reused; whether any of it
-/// came free. Not only a checkpoint brings that about: the end of a transaction that was active during the
-/// last one does, too. Redo needs nothing of a temporary database: there only rollbacks keep the log.
+/// Lets the log before the redo point and before the oldest active transaction be reused; returns whether any
+/// of it became free. Log becomes free by a checkpoint, and also by the end of a transaction that was active
+/// during the last one. Redo needs nothing of a temporary database: there only rollbacks hold the log.
 pub fn truncate(store: &Store) -> Result<bool, RecoveryError> {
     let log = store.log();
     if log.is_temporary() {
@@ -145,10 +145,6 @@ pub fn truncate(store: &Store) -> Result<bool, RecoveryError> {
 /// A thread may sleep between reading the log's tail and marking its page dirty from there on, and whole
 /// checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before a
 /// checkpoint's begin was dirty for that checkpoint.
-///
-/// A thread may sleep between asking where the log ends and telling that its page is dirty from there on, and
-/// whole checkpoints may pass meanwhile. Its record comes after all of them: a page whose record lies before
-/// a checkpoint's begin was seen to be dirty by that checkpoint.
 fn never_back(store: &Store, redo_point: Lsn) -> Lsn {
     match mutated(Mutation::RedoPointBack) {
         true => redo_point,

@@ -26,7 +26,7 @@ pub enum RecoveryError {
         lsn: Lsn,
         /// The page.
         page: PageId,
-        /// The last record that the page has seen.
+        /// The last record that changed the page.
         page_lsn: Lsn,
         /// Why.
         source: ChangeError,

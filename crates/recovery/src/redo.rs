@@ -30,7 +30,7 @@ pub struct RedoStats {
     pub records: u64,
     /// Page changes repeated.
     pub applied: u64,
-    /// Page changes that the pages had already.
+    /// Changes that the pages had already.
     pub skipped: u64,
     /// Unreadable pages that the log rebuilt.
     pub rebuilt: u64,
@@ -70,7 +70,7 @@ pub fn redo(
     }
 }
 
-/// Changes that faults ordered by tests leave out; none else is.
+/// Changes that faults ordered by tests leave out; no other change is left out.
 fn left_out(change: &Change<'_>) -> bool {
     match change {
         Change::RemoveRow { .. } | Change::HeapFree { .. } => mutated(Mutation::SkipRedoOfRemoval),

@@ -12,8 +12,8 @@ pub struct UndoStats {
     pub transactions: u64,
 }
 
-/// Enters the losers among the active transactions and rolls each back. One after the other is right: no two
-/// of them changed the same row, for they held locks.
+/// Enters the losers among the active transactions and rolls each back. The order does not matter: no two of
+/// them changed the same row, because they held locks.
 ///
 /// They have reserved log space for that, so no other transaction may use it meanwhile.
 pub fn undo(

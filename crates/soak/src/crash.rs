@@ -227,7 +227,7 @@ impl<S: Subject> Run<'_, S> {
             .map_err(|e| self.finding("closing", &e.to_string()))
     }
 
-    /// The machine after a power loss whose outcome is drawn.
+    /// The machine after a power loss with a random outcome.
     fn lose_power(&mut self) {
         self.volume.power_off();
         let outcome = draw_outcome(&self.volume, &mut self.ledger.rng);
@@ -297,7 +297,7 @@ impl<S: Subject> Run<'_, S> {
     }
 }
 
-/// What becomes of the unsynced: mostly by chance, else one of the outcomes that have a name.
+/// The outcome for unsynced operations: mostly random, else one of the named outcomes.
 pub(crate) fn draw_outcome(volume: &SimVolume, rng: &mut SeededRng) -> Crash {
     let seed = rng.random();
     match rng.random_range(0..100) {

@@ -67,7 +67,7 @@ pub struct Template<'a, S> {
     pub steps: u64,
 }
 
-/// What came of one fault.
+/// The result of one fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Met {
     /// The workload has no such operation any more.

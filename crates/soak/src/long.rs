@@ -353,7 +353,7 @@ fn shortened(mut text: String) -> String {
     text
 }
 
-/// Writes down what came of a piece.
+/// Records the result of a piece.
 fn note(
     progress: &Mutex<Progress>,
     piece: Piece,

@@ -64,7 +64,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// What became of the commits that were never answered.
+/// Which of the commits that were never answered happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// They are there.

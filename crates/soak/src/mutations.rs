@@ -137,7 +137,7 @@ pub struct Order {
     pub only: Option<String>,
 }
 
-/// What became of a fault.
+/// The result of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// By this part of the share, with this finding.

@@ -26,7 +26,7 @@ const PAGE_BYTES: u64 = 8192;
 /// How long a page is looked for that holds something.
 const LOOKS: u32 = 30;
 
-/// What became of the flips.
+/// The results of the flips.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
     /// The engine reported them.

@@ -26,7 +26,7 @@ use worker::Worker;
 /// Hears of commits, in the order in which the model does.
 pub type Journal<'a> = &'a (dyn Fn(Entry<'_>) + Sync);
 
-/// What a journal hears.
+/// An entry of a journal.
 #[derive(Debug, Clone, Copy)]
 pub enum Entry<'a> {
     /// A commit is about to be requested.
@@ -318,7 +318,7 @@ fn cut_off<S: Store>(
         let serve = || {
             while volume.is_powered() && !book.is_stopped() {
                 sleep(Duration::from_millis(1));
-                // What fails here fails for want of power, or shows when the store is opened.
+                // A failure here comes from the power loss, or shows when the store is opened.
                 let _ = store.checkpoint().and_then(|()| store.clean());
             }
         };

@@ -74,7 +74,7 @@ pub enum Ended {
     Wrong(String),
 }
 
-/// Steps of the past, and what came of them.
+/// Past steps, and their results.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
     lines: VecDeque<String>,

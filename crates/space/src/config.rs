@@ -1,4 +1,4 @@
-//! What the engine tells about files and filegroups when it opens a database.
+//! The description of files and filegroups that the engine passes when it opens a database.
 
 use crate::SpaceError;
 use furrow_format::{FileGrowth, FileId};
@@ -15,7 +15,7 @@ pub enum FileState {
     Closed,
 }
 
-/// A data file as the engine hands it over. The pool knows it already.
+/// A data file as the engine passes it. It is registered with the pool already.
 #[derive(Debug, Clone)]
 pub struct DataFile {
     /// Number of the file.
@@ -26,7 +26,7 @@ pub struct DataFile {
     pub name: String,
     /// The file itself.
     pub file: Arc<dyn File>,
-    /// Size when its header cannot say otherwise: the header in page 0 decides.
+    /// Size in the caller's records. It is not used: the header in page 0 decides.
     pub size_pages: u32,
     /// Largest size; `None` = until the disk is full.
     pub max_pages: Option<u32>,
@@ -36,7 +36,7 @@ pub struct DataFile {
     pub state: FileState,
 }
 
-/// A filegroup as the engine hands it over.
+/// A filegroup as the engine passes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilegroupSpec {
     /// Its number; 1 is PRIMARY.
@@ -49,12 +49,12 @@ pub struct FilegroupSpec {
     pub is_default: bool,
 }
 
-/// How space is handed out.
+/// How space is allocated.
 #[derive(Debug, Clone, Copy)]
 pub struct SpaceOptions {
     /// Consecutive extents a file takes when it is its turn: 1, or 64 with the startup option -E.
     pub extents_a_turn: u32,
-    /// How a file's new bytes come to be: allocated (instant file initialisation) or zeroed.
+    /// How a file's new bytes are filled: allocated (instant file initialisation) or zeroed.
     pub fill: Fill,
     /// Whether nothing is ever allocated: maps that cannot be read then count as full, and the rest of the
     /// files can be used.
@@ -93,7 +93,8 @@ pub trait FileCatalog: Send + Sync + Debug {
         let _ = (file, took_ms);
     }
 
-    /// A file should have grown by itself, and the system refused. As for [`FileCatalog::grew`].
+    /// Called when a file should have grown automatically and the system refused. The same rules as for
+    /// [`FileCatalog::grew`].
     fn not_expanded(&self, file: FileId, error: &IoError) {
         let _ = (file, error);
     }
@@ -114,7 +115,7 @@ pub struct SpaceConfig {
     pub filegroups: Vec<FilegroupSpec>,
     /// The data files.
     pub files: Vec<DataFile>,
-    /// How space is handed out.
+    /// How space is allocated.
     pub options: SpaceOptions,
     /// Called when sizes change.
     pub catalog: Option<Arc<dyn FileCatalog>>,

@@ -1,9 +1,9 @@
 //! Dropping allocation units, in batches.
 //!
 //! First its pages of mixed extents go back one by one. Then a unit's extents go back to their files a few
-//! dozen at a time, each batch one mini-transaction; then its IAM pages, the first one last, because it is
-//! the one the catalog knows. Whatever moment a crash chooses, what is left is a unit with fewer extents, and
-//! the same call goes on.
+//! dozen at a time, each batch one mini-transaction. Then its IAM pages go back, the first one last, because
+//! the catalog stores it. After a crash at any moment a unit with fewer extents is left, and the same call
+//! continues.
 
 use crate::file::ExtentId;
 use crate::reserve::pfs_of;
@@ -25,8 +25,8 @@ impl Space {
         self.drop_unit_while(unit, || true)
     }
 
-    /// As [`Space::drop_unit`], but asks before each batch whether to go on; where it stops, the next call
-    /// goes on.
+    /// As [`Space::drop_unit`], but calls `go_on` before each batch and stops when it returns `false`; the
+    /// next call continues.
     pub fn drop_unit_while(
         &self,
         unit: &Unit,

@@ -19,7 +19,7 @@ pub enum SpaceError {
     FilegroupFull {
         /// The filegroup's name.
         filegroup: String,
-        /// The allocation unit that wanted an extent.
+        /// The allocation unit that needed an extent.
         object: AllocUnitId,
         /// Why the last file that was to grow did not (message 5149), if one was.
         cause: Option<IoError>,
@@ -29,15 +29,15 @@ pub enum SpaceError {
     Expand {
         /// The file.
         file: FileId,
-        /// What the system said.
+        /// The system's error.
         source: IoError,
     },
-    /// The system refused to write the first pages of a new file, or to tell a file's length.
+    /// The system refused to write the first pages of a new file, or to report a file's length.
     #[error("file {file}: {source}")]
     Io {
         /// The file.
         file: FileId,
-        /// What the system said.
+        /// The system's error.
         source: IoError,
     },
     /// A map page or a file header is not what its place demands.
@@ -48,7 +48,7 @@ pub enum SpaceError {
         /// What is wrong with it.
         what: &'static str,
     },
-    /// Message 5125: the file is shorter than its header says.
+    /// Message 5125: the file is shorter than the size in its header.
     #[error("file {file} was truncated: {expected_pages} pages expected, {actual_pages} found")]
     Truncated {
         /// The file.
@@ -64,7 +64,7 @@ pub enum SpaceError {
     /// The database has no such filegroup, or the filegroup no file.
     #[error("the database has no filegroup {0} with files")]
     UnknownFilegroup(u16),
-    /// The file or filegroup is there already.
+    /// The file or filegroup exists already.
     #[error("file {0} is there already")]
     FileExists(FileId),
     /// Message 5042: the file holds pages of objects.
@@ -77,12 +77,12 @@ pub enum SpaceError {
         file: FileId,
         /// Its size.
         size_pages: u32,
-        /// The size asked for.
+        /// The requested size.
         asked_pages: u32,
         /// Why not.
         what: &'static str,
     },
-    /// A file header cannot be read or made.
+    /// A file header cannot be read or created.
     #[error("file {file}: {source}")]
     Header {
         /// The file.
@@ -90,7 +90,7 @@ pub enum SpaceError {
         /// Why.
         source: FileHeaderError,
     },
-    /// A page of a new file cannot be made.
+    /// A page of a new file cannot be created.
     #[error("page {page} cannot be made: {source}")]
     Format {
         /// The page.
@@ -98,7 +98,7 @@ pub enum SpaceError {
         /// Why.
         source: PageError,
     },
-    /// More pages were taken than were reserved: a caller's mistake that harms nothing.
+    /// More pages were taken than were reserved: a mistake of the caller without consequences.
     #[error("a reservation of allocation unit {} has no page left", .0.0)]
     NothingReserved(AllocUnitId),
 }

@@ -16,7 +16,7 @@ pub(crate) struct Limits {
     pub(crate) growth: FileGrowth,
 }
 
-/// What is known of a GAM interval of a file.
+/// The state of a GAM interval of a file in memory.
 #[derive(Debug)]
 pub(crate) struct Interval {
     /// Its first page.
@@ -27,7 +27,7 @@ pub(crate) struct Interval {
     hint: AtomicU32,
     /// Mixed extents with pages to spare: bits of SGAM. A hint.
     pub(crate) mixed: AtomicI64,
-    /// Extents from this bit on are handed out no more (see `shrink`); changes under the latch of the GAM
+    /// Extents from this bit on are no longer allocated (see `shrink`); changes under the latch of the GAM
     /// page.
     limit: AtomicU32,
 }
@@ -53,7 +53,7 @@ pub(crate) struct FileSpace {
     intervals: RwLock<Vec<Arc<Interval>>>,
 }
 
-/// What the maps of one interval say when the database is opened.
+/// The extents in the maps of one interval when the database is opened.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IntervalCount {
     pub(crate) free: u32,
@@ -118,7 +118,7 @@ impl FileSpace {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Claims a free extent; [`Claim::place`] says in which interval.
+    /// Claims a free extent; [`Claim::place`] decides in which interval.
     pub(crate) fn claim(&self) -> bool {
         take_one(&self.free)
     }
@@ -251,7 +251,7 @@ impl Interval {
         interval_extents(self.start, file.size_pages())
     }
 
-    /// The bit from which on nothing is handed out, if there is one.
+    /// The bit from which on nothing is allocated, if there is one.
     pub(crate) fn limit(&self) -> Option<u32> {
         Some(self.limit.load(Ordering::Acquire)).filter(|&limit| limit != u32::MAX)
     }
@@ -260,8 +260,8 @@ impl Interval {
         self.limit.store(limit, Ordering::Release);
     }
 
-    /// Whether the extent with this bit may be handed out. Asked under the latch of the GAM page, the
-    /// answer holds until that is let go.
+    /// Whether the extent with this bit may be allocated. The answer holds while the caller holds the latch
+    /// of the GAM page.
     pub(crate) fn is_open(&self, bit: u32) -> bool {
         bit < self.limit.load(Ordering::Acquire)
     }

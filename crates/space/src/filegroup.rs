@@ -21,7 +21,7 @@ pub(crate) struct Filegroup {
     pub(crate) is_default: AtomicBool,
     pub(crate) autogrow_all: AtomicBool,
     pub(crate) fill: Fill,
-    /// Held by who adds, removes or grows a file (FGCB_ADD_REMOVE).
+    /// Held by a thread that adds, removes or grows a file (FGCB_ADD_REMOVE).
     pub(crate) growth: ClassLatch<GrowthTurn>,
 }
 
@@ -37,9 +37,8 @@ impl Filegroup {
         }
     }
 
-    /// Takes on a new name and new properties. Units hold on to their filegroup: there is only ever
-    /// one of it, with
-    /// one latch under which its files grow.
+    /// Sets a new name and new properties. The object stays the same, because units refer to it: so there is
+    /// only ever one latch under which its files grow.
     pub(crate) fn redefine(&self, spec: FilegroupSpec) {
         *self.name.lock() = spec.name;
         self.is_default.store(spec.is_default, Ordering::Relaxed);

@@ -11,8 +11,8 @@ use furrow_txn::Mini;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Pages whose freeing a mini-transaction has planned. Once that is in the log, hand it to [`Space::freed`];
-/// dropped before, the pages count as never freed.
+/// Pages whose freeing a mini-transaction has planned. Pass it to [`Space::freed`] once that is in the log;
+/// if it is dropped before, the pages count as never freed.
 #[derive(Debug)]
 #[must_use = "the pages can be had again only after Space::freed"]
 pub struct FreedPages {
@@ -30,7 +30,7 @@ impl Space {
         mini: &mut Mini<'_>,
         pages: &[PageId],
     ) -> Result<FreedPages, SpaceError> {
-        // Before the maps can say so: who reads them then knows that the matter is not settled.
+        // Recorded before the maps change: a scan of the maps then leaves these pages out.
         debug_assert!(
             pages
                 .iter()
@@ -74,7 +74,7 @@ impl Space {
     }
 
     /// Gives the unit's empty extents back to their files, and its freed pages of mixed extents. Those for
-    /// which the log has no room now stay the unit's, to be used again.
+    /// which the log has no space now stay with the unit, to be used again.
     fn give_back(&self, unit: &Unit) -> Result<(), SpaceError> {
         loop {
             let freed = unit.open_cache().take_emptied_single();

@@ -41,7 +41,7 @@ const BATCH_LOG_BYTES: usize = 12 * 1024;
 type Grown = (FileId, u32);
 
 impl Space {
-    /// Returns when it is worth looking for a free extent again. No latch may be held.
+    /// Returns when a search for a free extent may succeed again. No latch may be held.
     pub(crate) fn make_room(&self, group: &Filegroup, unit: AllocUnitId) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let mut turn = group.growth.exclusive();
@@ -49,7 +49,8 @@ impl Space {
         if group.fill.files().iter().any(|file| file.has_free()) {
             return Ok(());
         }
-        // A file that is to become smaller is not made larger: what it was to give up is used again.
+        // A file that is being shrunk does not grow: its ceiling is removed, and the extents above it are
+        // used again.
         for file in group.fill.files() {
             if self.lift(&file)? && file.has_free() {
                 return Ok(());
@@ -82,7 +83,8 @@ impl Space {
         self.tell(&grown)
     }
 
-    /// Tells the catalog of files that have grown. Its rows may need an extent: the growth latch is not held.
+    /// Reports files that have grown to the catalog. Its rows may need an extent: the growth latch is not
+    /// held.
     pub(crate) fn tell(&self, grown: &[Grown]) -> Result<(), SpaceError> {
         let Some(catalog) = &self.catalog else {
             return Ok(());
@@ -92,7 +94,7 @@ impl Space {
             .try_for_each(|&(file, size_pages)| catalog.resized(file, size_pages))
     }
 
-    /// Lets the next file in turn grow, or all files; says which have.
+    /// Lets the next file in turn grow, or all files; returns which have.
     fn grow_next(
         &self,
         group: &Filegroup,
@@ -172,7 +174,7 @@ impl Space {
         self.tell(&[(file.id, rounded)])
     }
 
-    /// The steps of the module's page. The caller holds the filegroup's growth latch.
+    /// The steps of the header essay. The caller holds the filegroup's growth latch.
     fn grow_file(&self, file: &FileSpace, size_pages: u32) -> Result<(), SpaceError> {
         self.lift(file)?;
         let old = file.size_pages();
@@ -273,7 +275,7 @@ fn next_size(file: &FileSpace) -> Option<u32> {
         whole.is_multiple_of(extent) || !old.is_multiple_of(EXTENT_PAGES),
         "a file grows by whole extents"
     );
-    // A last increment that does not fit whole is made as far as it goes.
+    // A last increment that does not fit whole is cut to the largest allowed size.
     u32::try_from(whole.min(most))
         .ok()
         .filter(|&size| size > old)
@@ -310,7 +312,7 @@ fn rank_of(kind: PageType) -> LatchRank {
 }
 
 /// The map pages that a file of `old` pages gets or changes on its way to `new` pages, those of the old part
-/// last, so that they change together with the header. Fresh PFS pages know the fixed pages of their own
+/// last, so that they change together with the header. Fresh PFS pages contain the fixed pages of their own
 /// interval.
 fn map_changes(file: FileId, old: u32, new: u32) -> Vec<MapChanges> {
     let mut maps: BTreeMap<(bool, PageId), MapChanges> = BTreeMap::new();

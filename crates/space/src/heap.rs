@@ -13,7 +13,7 @@ use furrow_observe::counters::Counter;
 use furrow_pool::LatchRank;
 use furrow_txn::Mini;
 
-/// Pages remembered of one step of a search.
+/// Pages cached of one step of a search.
 const MOST_OF_A_STEP: usize = 64;
 /// PFS pages searched by one call.
 const SEARCH_STEPS: usize = 4;
@@ -26,9 +26,9 @@ pub fn class_with_room(bytes: usize) -> Option<Fullness> {
 }
 
 impl Space {
-    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS says so already.
-    /// Latches the PFS page EX unless the group has it: no page of data may be latched after. Not for a page
-    /// that the same group allocates: there the class belongs in the allocation.
+    /// Plans, in the caller's group, that a page in use is as full as this; nothing if PFS already has that
+    /// class. Latches the PFS page EX unless the group has it: no page of data may be latched after. Not for
+    /// a page that the same group allocates: there the class belongs in the allocation.
     pub fn set_fullness(
         &self,
         unit: &Unit,
@@ -58,15 +58,15 @@ impl Space {
         Ok(())
     }
 
-    /// Remembers that a page is about this full: after it was allocated, or when a candidate proved fuller
-    /// than was known.
+    /// Caches that a page is about this full: after it was allocated, or when a candidate proved fuller than
+    /// the cache had it.
     pub fn note_room(&self, unit: &Unit, page: PageId, class: Fullness) {
         unit.rooms.lock().note(page, class);
     }
 
     /// Pages of a heap that are at most this full as far as is known, the latest first; none when a new page
-    /// is the better choice. Looks at a few PFS pages at most. The caller looks for itself: these are hints.
-    /// No latch may be held.
+    /// is the better choice. Reads a few PFS pages at most. These are hints, which the caller checks. No
+    /// latch may be held.
     pub fn find_pages_with_room(
         &self,
         unit: &Unit,
@@ -104,8 +104,8 @@ impl Space {
         Ok(unit.rooms.lock().offer(most))
     }
 
-    /// Pages at most this full under one PFS page, and where to go on; in the same place when there were too
-    /// many.
+    /// Pages at most this full under one PFS page, and where to continue; at the same place when there were
+    /// too many.
     fn search_step(
         &self,
         unit: &Unit,

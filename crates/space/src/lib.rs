@@ -9,9 +9,9 @@
 //! 1. Every extent is free, mixed, or in exactly one IAM, at every LSN: a change from one to another is one
 //!    mini-transaction. The first extent of a GAM interval holds the maps and belongs to no unit.
 //! 2. SGAM names exactly the mixed extents with a page to spare. IAM pages and the engine's own pages live in
-//!    mixed extents, and, where that is asked for, the first eight pages of units, which the first IAM page
-//!    of each names; PFS has such a page as set aside (0x20) while it is not in use. An extent that holds a
-//!    later PFS page is mixed from the start.
+//!    mixed extents. If MIXED_PAGE_ALLOCATION is ON, so do the first eight pages of units, which the first
+//!    IAM page of each names; PFS marks such a page as set aside (0x20) while it is not in use. An extent
+//!    that holds a later PFS page is mixed from the start.
 //! 3. The PFS bytes of a free extent are zero, fixed pages aside.
 //! 4. Free extents counted in memory are those of GAM inside the file's size and below its ceiling, less what
 //!    threads have claimed: a thread that has claimed an extent finds one.
@@ -30,8 +30,8 @@
 //! 1. [`Space::reserve`], with no latch held, sets pages aside in the unit's memory. Seven times of eight
 //!    that is all: no map is read.
 //! 2. If the unit has no page left, the next part of its maps is read (after a restart), or an extent is
-//!    allocated, or a page of a mixed one where units begin so: [`fill`] says from which file. With IAM (made
-//!    if need be) EX and GAM UP, then EX, two bits change.
+//!    allocated, or a page of a mixed one where units begin so: [`fill`] chooses the file. With the IAM page
+//!    (created if need be) EX and GAM UP, then EX, two bits change.
 //! 3. If no file has a free extent, one grows, or all do ([`FilegroupSpec::autogrow_all`]); others wait.
 //! 4. The caller, in its own mini-transaction and after its latches on data pages, marks the page in PFS
 //!    ([`Reservation::allocate_taken`]), commits, and calls [`Reservation::done`]. What it did not use goes
@@ -40,7 +40,7 @@
 //! # How it is given back
 //! [`Space::free_pages`] marks pages free within the caller's mini-transaction; once that is in the log,
 //! [`Space::freed`] makes them available and gives extents back that are empty. [`Space::drop_unit`] gives
-//! back all, in batches, and goes on after a crash where it stopped.
+//! back all, in batches, and continues after a crash where it stopped.
 //!
 //! # Latch order
 //! Pages of data, then PFS, IAM, GAM, SGAM, change maps, file header. Several PFS pages in one

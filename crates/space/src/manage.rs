@@ -161,7 +161,7 @@ impl Space {
         Ok(())
     }
 
-    /// Says whether all files of a filegroup grow together (MODIFY FILEGROUP).
+    /// Sets whether all files of a filegroup grow together (MODIFY FILEGROUP).
     pub fn set_autogrow_all(&self, filegroup: u16, all: bool) -> Result<(), SpaceError> {
         self.filegroup(filegroup)?
             .autogrow_all

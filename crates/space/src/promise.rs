@@ -11,7 +11,7 @@ pub(crate) struct Promise<'a> {
 }
 
 impl<'a> Promise<'a> {
-    /// Makes sure of log space for records of about `bytes`. Called with no latch held: it may wait.
+    /// Reserves log space for records of about `bytes`. Called with no latch held: it may wait.
     pub(crate) fn new(store: &'a Store, bytes: usize) -> Result<Promise<'a>, TxnError> {
         furrow_pool::assert_no_latches();
         let bytes = bytes as u64;
@@ -19,7 +19,7 @@ impl<'a> Promise<'a> {
         Ok(Promise { store, bytes })
     }
 
-    /// The same without waiting; `None` when the log has no room.
+    /// The same without waiting; `None` when the log has no space.
     pub(crate) fn at_once(store: &'a Store, bytes: usize) -> Result<Option<Promise<'a>>, TxnError> {
         let bytes = bytes as u64;
         match store.log().promise(bytes) {

@@ -67,7 +67,7 @@ impl Space {
                 Err(full @ SpaceError::FilegroupFull { .. }) => full,
                 Err(other) => return Err(other),
             };
-            // Before giving up, all that the unit has must have been looked at.
+            // Before the error is returned, the rest of the unit's maps is read.
             let mut cache = unit.open_cache();
             self.look_further(unit, &mut cache, pages, usize::MAX)?;
             if cache.free_pages() < pages {
@@ -94,7 +94,7 @@ impl Space {
 }
 
 impl Reservation {
-    /// The unit whose pages they are.
+    /// The unit that owns the pages.
     pub fn unit(&self) -> AllocUnitId {
         self.unit.id()
     }
@@ -216,7 +216,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The PFS page that speaks of a page.
+/// The PFS page that covers a page.
 pub(crate) fn pfs_of(page: PageId) -> PageId {
     PageId {
         file: page.file,

@@ -13,9 +13,9 @@
 //!
 //! # Why the counts stay exact
 //! The limit of an interval is read and changed under its GAM page's latch. An extent above it counts as free
-//! neither before nor after it is freed; what is counted when the limit comes or goes is what GAM says at
-//! that moment. An extent that is being freed at that moment is counted twice or not at all for an instant,
-//! and right once its count has arrived.
+//! neither before nor after it is freed. When the limit comes or goes, the extents that are free in GAM at
+//! that moment are counted. An extent that is being freed at that moment is counted twice or not at all for
+//! an instant, and right once its count has arrived.
 
 use crate::error::damaged;
 use crate::file::{FileSpace, Interval};
@@ -40,7 +40,7 @@ const STEP_LOG_BYTES: usize = 16 * 1024;
 const ATTEMPTS: usize = 8;
 
 impl Space {
-    /// From now on no extent of the file from page `pages` on is handed out. No latch may be held.
+    /// From now on no extent of the file from page `pages` on is allocated. No latch may be held.
     pub fn set_ceiling(&self, id: FileId, pages: u32) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -49,7 +49,8 @@ impl Space {
         self.lower_ceiling(&file, pages)
     }
 
-    /// Hands out all extents of the file again; whether there was a ceiling. No latch may be held.
+    /// Allows all extents of the file to be allocated again; returns whether there was a ceiling. No latch
+    /// may be held.
     pub fn lift_ceiling(&self, id: FileId) -> Result<bool, SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -63,8 +64,8 @@ impl Space {
         Ok(self.file(id)?.has_ceiling())
     }
 
-    /// The end, in pages, of the last extent of a file that is in use: it cannot be made smaller than that
-    /// as it is. No latch may be held.
+    /// The end, in pages, of the last extent of a file that is in use: unless extents are moved, it cannot be
+    /// made smaller than that. No latch may be held.
     pub fn used_end(&self, id: FileId) -> Result<u32, SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -159,8 +160,8 @@ impl Space {
         Ok(())
     }
 
-    /// Makes the file as short as its header says, once no record of what lay behind can be redone. No latch
-    /// may be held.
+    /// Makes the file as short as the size in its header, once no record of what lay behind can be redone. No
+    /// latch may be held.
     pub fn release_tail(&self, id: FileId) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         let file = self.file(id)?;
@@ -179,7 +180,7 @@ impl Space {
         shorter.map_err(|source| SpaceError::Io { file: id, source })
     }
 
-    /// The smallest size that the header of a file remembers.
+    /// The smallest size that the header of a file allows.
     pub fn least_size(&self, id: FileId) -> Result<u32, SpaceError> {
         let page = self.file(id)?.page(PageNo(0));
         let guard = self.store().read(page, LatchRank::FileHeader)?;
@@ -195,7 +196,7 @@ impl Space {
         for interval in file.intervals() {
             let limit = interval_extents(interval.start, pages);
             while !self.limit_interval(file, &interval, limit)? {
-                // Who has claimed the extents that are missing finds them below the limit, or gives them
+                // The threads that have claimed the missing extents find them below the limit, or give them
                 // back.
                 furrow_io::thread::yield_now();
             }
@@ -285,7 +286,7 @@ impl Space {
         Ok(EXTENT_PAGES)
     }
 
-    /// The extents of an interval that GAM says are in use, the last first.
+    /// The extents of an interval that are in use in GAM, the last first.
     fn used_extents(
         &self,
         file: &FileSpace,
@@ -320,7 +321,7 @@ fn free_above(
     Ok(map.count(end).saturating_sub(map.count(limit.min(end))))
 }
 
-/// What the maps below page `to` say of the pages up to `from`, taken back: the reverse of what growth
+/// The changes that remove the pages up to `from` from the maps below page `to`: the reverse of what growth
 /// writes.
 fn taken_back(file: &FileSpace, to: u32, from: u32) -> Vec<MapChanges> {
     let mut maps: BTreeMap<PageId, MapChanges> = BTreeMap::new();

@@ -18,7 +18,7 @@ use furrow_txn::Store;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The space of an open database: its data files and filegroups, and who gets which extent.
+/// The space of an open database: its data files and filegroups, and the allocation of extents.
 #[derive(Debug)]
 pub struct Space {
     store: Arc<Store>,
@@ -69,9 +69,8 @@ impl Space {
         Ok(Arc::new(space))
     }
 
-    /// Makes a filegroup known; the files that name it already are filled from now on. One that is
-    /// known takes on
-    /// the name and the properties.
+    /// Registers a filegroup; the files that name it already are filled from now on. One that is known takes
+    /// on the name and the properties.
     pub fn add_filegroup(&self, spec: FilegroupSpec) {
         let mut groups = self.filegroups.write();
         if let Some(known) = groups.get(&spec.id) {
@@ -93,8 +92,8 @@ impl Space {
         groups.insert(spec.id, Arc::new(Filegroup::new(spec, fill)));
     }
 
-    /// Notes that nothing in a filegroup may change, or that it may again. Nothing is enforced here: who
-    /// changes rows asks before.
+    /// Records that a filegroup is read-only, or that it no longer is. This does not prevent changes: code
+    /// that changes rows checks it first.
     pub fn set_read_only(&self, filegroup: u16, read_only: bool) {
         let mut all = self.read_only.write();
         match read_only {
@@ -139,7 +138,7 @@ impl Space {
         &self.store
     }
 
-    /// Pages of all its files: no walk over pages can be longer that does not go in circles.
+    /// Pages of all its files: an upper bound for a walk over pages without cycles.
     pub fn all_pages(&self) -> u64 {
         let files = self.files.read();
         files

@@ -68,7 +68,7 @@ impl Space {
         })
     }
 
-    /// Mixed extents under one PFS page: those with a page that says so, and those that SGAM names.
+    /// Mixed extents under one PFS page: those with a page that is marked so, and those that SGAM names.
     fn mixed_between(&self, file: &FileSpace, start: u32, end: u32) -> Result<u64, SpaceError> {
         let id = file.page(pfs_page_of(PageNo(start)));
         let guard = self.store().read(id, LatchRank::Pfs)?;

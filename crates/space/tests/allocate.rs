@@ -1,4 +1,4 @@
-//! Pages and extents handed out one after the other.
+//! Pages and extents allocated one after the other.
 
 mod common;
 

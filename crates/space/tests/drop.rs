@@ -30,7 +30,7 @@ fn an_extent_goes_back_with_its_last_page() {
     let seen = audit(&db, std::slice::from_ref(&unit));
     assert_eq!(seen.owned[&unit.id().0].len(), 1);
     assert_eq!(seen.used[&unit.id().0].len(), 8);
-    // What is free again is the first thing to be had.
+    // The freed pages are the first to be allocated.
     assert_eq!(db.allocate_one(&unit, None), pages[8]);
 }
 
@@ -62,7 +62,7 @@ fn a_page_in_use_is_never_allocated_again_even_if_memory_forgot_it() {
     let mut mini = Mini::new(&db.store);
     held.allocate(&mut mini, page, PfsByte::FREE).unwrap();
     mini.commit(&Author::System).unwrap();
-    // The caller forgets to say `done`: the page looks free in memory, but not in PFS.
+    // The caller does not call `done`: the page looks free in memory, but not in PFS.
     drop(held);
     let error = db.allocate(&unit, 1, None).unwrap_err();
     assert!(

@@ -108,7 +108,7 @@ fn a_database_opened_again_has_the_sizes_and_counts_it_was_closed_with() {
         .unwrap();
     let volume = db.volume.clone();
     drop((unit, db));
-    // The catalog still says 640 pages; the headers know better.
+    // The catalog still has 640 pages; the headers have the new size.
     let db = make(
         Make {
             volume,

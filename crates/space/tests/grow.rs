@@ -89,7 +89,7 @@ fn growth_in_percent_ends_at_the_largest_size_and_then_the_filegroup_is_full() {
 
 #[test]
 fn a_full_disk_is_told_and_leaves_the_file_as_it_was() {
-    // Room for the log, two files and one growth of one of them.
+    // Space for the log, two files and one growth of one of them.
     let bytes = (64 << 20) + (640 + 640 + 160) * PAGE_SIZE as u64 + 65536;
     let volume = MemoryVolume::with_capacity(bytes);
     let db = make(
@@ -124,7 +124,7 @@ fn a_full_disk_is_told_and_leaves_the_file_as_it_was() {
         .collect();
     assert_eq!(sizes.iter().sum::<u32>(), 640 + 640 + 160);
     audit(&db, std::slice::from_ref(&unit));
-    // The database goes on: what is freed can be had again.
+    // The database is still usable: freed space can be allocated again.
     db.space.drop_unit(&unit).unwrap();
     let seen = audit(&db, &[]);
     assert_eq!(seen.files[&1].1 + seen.files[&3].1, 78 + 79 + 20);

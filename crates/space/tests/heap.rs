@@ -1,4 +1,4 @@
-//! Room in heaps, and walks over units.
+//! Free space in heaps, and walks over units.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -29,7 +29,7 @@ fn a_search_finds_the_pages_with_room_and_only_those() {
         };
         fill(&db, &unit, page, class);
     }
-    // Fresh from the maps: memory knows nothing.
+    // Fresh from the maps: the cache is empty.
     let again = db.reopened(&unit);
     let mut found = BTreeSet::new();
     loop {

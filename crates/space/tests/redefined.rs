@@ -1,4 +1,4 @@
-//! A filegroup that is made known again, as at every open: its name and flags come later than its first use.
+//! A filegroup that is defined again, as at every open: its name and flags come later than its first use.
 
 mod common;
 

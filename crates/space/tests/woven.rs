@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const SCHEDULES: u64 = 600;
 
-/// The pages of a unit as its users know them.
+/// The pages of a unit as its users recorded them.
 type Book = Arc<Mutex<BTreeSet<PageId>>>;
 
 fn allocate(db: &Base, unit: &Arc<Unit>, book: &Book, rng: &mut SeededRng) {
@@ -103,7 +103,7 @@ fn allocate_free_and_grow(seed: u64) {
     }
 }
 
-/// Units that come and go on two threads.
+/// Units that are created and dropped on two threads.
 fn units_come_and_go(seed: u64) {
     let files = [growing(1, 64, 8), growing(3, 24, 16)];
     let db = Arc::new(make(

@@ -1,7 +1,7 @@
 //! How often the right level is found: least mean against the smallest level within the margin.
 //!
-//! True times 100, 97, 94.5, 94 and 95 for 1, 2, 4, 8 and 16 files, five randomised blocks, a mild
-//! drift. A user wants 4: the fewest files that are as good as the best.
+//! True times 100, 97, 94.5, 94 and 95 for 1, 2, 4, 8 and 16 files, five randomised blocks, a mild drift. The
+//! right answer is 4: the fewest files that are as good as the best.
 
 use furrow_stats::knee::{find, smallest, within_margin};
 use furrow_stats::{Stream, Table, TwoWay, mean};

@@ -1,9 +1,8 @@
 //! What the order of runs does to an honest test: the Monte Carlo behind randomised blocks.
 //!
-//! Five levels, five replicates, a run with 2% noise, no true effect. Grouped and fully random orders
-//! are judged by one-way analysis, rotation and randomised blocks by the blocked model, each with
-//! Dunnett's critical value at 5%. The figures compared with were made by 4,000 repetitions; so are
-//! these.
+//! Five levels, five replicates, a run with 2% noise, no true effect. Grouped and fully random orders are
+//! judged by one-way analysis, rotation and randomised blocks by the blocked model, each with Dunnett's
+//! critical value at 5%. The published figures come from 4,000 repetitions; so do these.
 
 #![expect(clippy::unwrap_used, reason = "a helper of tests fails by panicking")]
 

@@ -30,7 +30,7 @@ impl Random {
     }
 }
 
-/// A file whose pages all pass verification, so that damage gets as far as the decoders.
+/// A source whose pages all pass verification, so that damage gets as far as the decoders.
 struct Trusting(MemoryFiles);
 
 impl PageSource for Trusting {

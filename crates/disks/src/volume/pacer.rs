@@ -184,7 +184,7 @@ impl Shared {
         }
     }
 
-    /// The thread's life.
+    /// The body of the thread.
     fn run(&self) {
         let mut state = self.state.lock();
         while !state.stop {

@@ -62,7 +62,7 @@ pub const RECOVERY_MODEL: Field<1033, 1> = Field;
 pub const PAGE_VERIFY: Field<1034, 1> = Field;
 /// Own: target recovery time in seconds, 0 = by the instance's setting. u32
 pub const TARGET_RECOVERY_S: Field<1036, 4> = Field;
-/// Own: number of the log's life; a log file of another life is not this database's. u64
+/// Own: incarnation of the log; a log file of another incarnation does not belong to this database. u64
 pub(crate) const LOG_INCARNATION: Field<1040, 8> = Field;
 /// Own: LSN up to which the log is backed up.
 pub const LOG_BACKUP_LSN: Field<1048, 10> = Field;

@@ -70,7 +70,7 @@ pub struct Boot {
     pub own: OwnBoot,
 }
 
-/// What this engine keeps on the boot page beside SQL Server's fields.
+/// The fields of this engine on the boot page, beside SQL Server's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OwnBoot {
     /// Shut down cleanly: nothing to recover.
@@ -81,7 +81,7 @@ pub struct OwnBoot {
     pub page_verify: PageVerify,
     /// Target recovery time in seconds, 0 = by the instance's setting.
     pub target_recovery_s: u32,
-    /// Number of the log's life.
+    /// Incarnation of the log.
     pub log_incarnation: u64,
     /// LSN up to which the log is backed up.
     pub log_backup_lsn: Lsn,

@@ -35,9 +35,9 @@ pub mod object_type {
 /// Where `sysschobjs.status` of a foreign key keeps its actions, two bits each: 0 no action, 1 cascade, 2 set
 /// NULL, 3 set default. That of deletes is what real files have, that of updates is our own.
 pub mod foreign_key_status {
-    /// What becomes of rows when the referenced one goes.
+    /// What happens to rows when the referenced one is deleted.
     pub const DELETE_SHIFT: u32 = 14;
-    /// What becomes of rows when the referenced key changes.
+    /// What happens to rows when the referenced key changes.
     pub const UPDATE_SHIFT: u32 = 16;
 }
 

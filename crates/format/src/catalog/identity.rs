@@ -7,10 +7,6 @@ use furrow_types::{DataType, Decimal, Value};
 /// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first value
 /// is issued. Databases from SQL Server 2000 still have the 1 later, so a last value other than the seed also
 /// shows that a value was issued.
-///
-/// On disk: the three numbers, each as wide as the column's type, then a byte that is 1 until the first
-/// value is issued (databases
-/// from SQL Server 2000 keep the 1, so that a last value other than the seed tells, too).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Last value issued; the seed while none was.

@@ -123,7 +123,7 @@ impl Fullness {
         }
     }
 
-    /// Free bytes that a page of this class has at least: what a search may promise itself.
+    /// The fewest free bytes that a page of this class has: a search can rely on them.
     pub const fn least_free_bytes(self) -> u16 {
         (crate::BODY_SIZE as u32 * (100 - self.percent() as u32) / 100) as u16
     }

@@ -56,7 +56,7 @@ pub struct ColumnLayout {
     pub null_bit: Option<u16>,
     /// For `bit`: its bit in the byte.
     pub bit_pos: u8,
-    /// Whether it may be NULL. Decoding goes by the null bitmap alone.
+    /// Whether it may be NULL. Decoding uses the null bitmap alone.
     pub nullable: bool,
 }
 

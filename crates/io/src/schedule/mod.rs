@@ -1,4 +1,5 @@
-//! One schedule of the engine's threads: what `weave` tries. Locks, atomics and clocks stand back for it.
+//! One schedule of the engine's threads, which `weave` tries. Locks, atomics and clocks are points of the
+//! schedule.
 
 #[cfg(feature = "weave")]
 mod draw;

@@ -63,7 +63,7 @@ fn is_quiet() -> bool {
     QUIET.try_with(Cell::get).unwrap_or(true) || std::thread::panicking()
 }
 
-/// Another thread may go on here.
+/// Another thread may run here.
 pub(crate) fn point() {
     if !is_quiet()
         && let Some(me) = current()
@@ -72,7 +72,7 @@ pub(crate) fn point() {
     }
 }
 
-/// Another thread should go on here. `false` when there is no schedule.
+/// Another thread should run here. `false` when there is no schedule.
 pub(crate) fn stand_back() -> bool {
     match current() {
         Some(me) if !is_quiet() => {

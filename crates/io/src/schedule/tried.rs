@@ -1,4 +1,4 @@
-//! What came of trying schedules.
+//! The result of trying schedules.
 
 /// What trying schedules came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

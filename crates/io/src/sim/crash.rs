@@ -1,10 +1,9 @@
-//! What a power loss leaves: every legal outcome has a name, random ones a seed.
+//! The outcomes of a power loss: every legal outcome has a name, random ones a seed.
 //!
 //! Unsynced operations have no order: any subset may have reached the disk. A write reaches it in units of
 //! 512 or 4096 bytes, each whole, not at all, or (random outcomes only) as garbage inside its own bytes, or
-//! so that it cannot be read until it is written again;
-//! bytes that were synced and not written again never suffer. Operations on the same unit keep their order:
-//! a later one that was kept covers an earlier one.
+//! so that it cannot be read until it is written again. Bytes that were synced and not written again never
+//! suffer. Operations on the same unit keep their order: a later one that took effect covers an earlier one.
 
 use super::node::{Change, Node, Pending};
 use crate::image::Image;
@@ -80,7 +79,7 @@ const LOST_TO_UNREADABLE: u32 = 6;
 /// The unit of [`Crash::AllButUnit`].
 pub const HOLE_BYTES: usize = 512;
 
-/// What became of a unit.
+/// What happened to a unit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Kept,

@@ -249,8 +249,8 @@ impl Disk {
         }
     }
 
-    /// Empties the system's cache, as a new opener does after its sync: what a failed sync lost is no
-    /// longer seen by anybody.
+    /// Empties the system's cache, as a new opener does after its sync: data that a failed sync lost is no
+    /// longer visible.
     pub(super) fn drop_cache(&mut self, node: usize) {
         if let Some(node) = self.nodes.get_mut(node).filter(|node| node.diverged) {
             node.current = node.durable.clone();

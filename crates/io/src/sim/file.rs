@@ -29,7 +29,7 @@ fn passing(total: u64, effect: Option<Effect>) -> u64 {
 }
 
 impl SimFile {
-    /// The machine, when it has power and this handle lives; and what befalls the operation.
+    /// The machine, when it has power and this handle is valid; and the fault of the operation, if any.
     fn begin(
         &self,
         kind: OpKind,

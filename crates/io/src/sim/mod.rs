@@ -122,7 +122,7 @@ impl SimVolume {
         self.lock().powered
     }
 
-    /// The process dies, the system lives: handles are dead, locks free, no write is lost.
+    /// The process dies and the system does not: handles are invalid, locks free, and no write is lost.
     pub fn kill_process(&self) {
         self.lock().end_process();
     }
@@ -200,7 +200,7 @@ impl SimVolume {
         self.lock().fingerprint
     }
 
-    /// The files in and below `dir` have a disk of `bytes` to themselves; the empty path stands for all.
+    /// The files in and below `dir` have a disk of `bytes` to themselves; the empty path means all.
     pub fn set_capacity(&self, dir: &Path, bytes: u64) {
         self.lock().capacities.insert(dir.to_path_buf(), bytes);
     }
@@ -224,7 +224,7 @@ impl SimVolume {
         self.overwrite(path, offset, &[byte[0] ^ mask])
     }
 
-    /// Puts bytes into a file behind everybody's back, for the system and on the disk.
+    /// Changes the bytes of a file, in the system's view and on the disk, without an operation.
     pub fn overwrite(&self, path: &Path, offset: u64, bytes: &[u8]) -> Result<(), IoError> {
         self.with_file(path, |disk, node| {
             disk.nodes[node].current.write(offset, bytes);
@@ -254,7 +254,8 @@ impl SimVolume {
         Ok(act(&mut disk, node))
     }
 
-    /// The machine, when it has power and the handle of `generation` lives; and what befalls the operation.
+    /// The machine, when it has power and the handle of `generation` is valid; and the fault of the
+    /// operation, if any.
     fn begin(
         &self,
         kind: OpKind,

@@ -1,7 +1,7 @@
-//! Atomics before each use of which another thread may go on.
+//! Atomics: before each use of one, another thread may run.
 //!
-//! One thread runs at a time, so that all of them are sequentially consistent here: what a weak ordering may
-//! do is loom's matter, what an interleaving may do is tried here.
+//! One thread runs at a time, so all of them are sequentially consistent here. Loom tests the effects of weak
+//! orderings; this tests interleavings.
 
 pub use std::sync::atomic::{Ordering, fence};
 

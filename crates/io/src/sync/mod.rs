@@ -1,8 +1,8 @@
-//! Locks, atomics and places to sleep: the one door through which the engine's threads meet.
+//! Locks, atomics and places to sleep: the engine's threads synchronize only through these.
 //!
 //! In any build for users these are the locks of `parking_lot`, the atomics of the standard library and the
-//! system's futex, by other names and at no cost. With the feature `weave`, which only tests turn on,
-//! each of them is a place where the schedule of [`crate::weave`] may let another thread go on.
+//! system's futex, by other names and at no cost. With the feature `weave`, which only tests turn on, each of
+//! them is a place where the schedule of [`crate::weave`] may let another thread run.
 
 #[cfg(not(feature = "weave"))]
 mod plain {

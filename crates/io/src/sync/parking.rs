@@ -9,7 +9,7 @@ pub enum Pick {
     Stop,
 }
 
-/// What waking came to; handed over while the queue is still locked.
+/// The result of waking, passed while the queue is still locked.
 #[derive(Debug, Clone, Copy)]
 pub struct Woken {
     /// Threads woken.

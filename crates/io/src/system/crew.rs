@@ -4,7 +4,6 @@
 //! the batch. Helpers are started when a batch finds none idle, up to [`MAX_HELPERS`], and then stay.
 //!
 //! # The invariant that the `unsafe` rests on
-//!
 //! A task lends its work to the crew by a raw pointer. A helper uses that pointer only while it is counted in
 //! the task, and it is not counted once the task is closed. The lender closes the task and waits until no
 //! helper is counted before the borrow ends, also when it unwinds.
@@ -142,7 +141,7 @@ fn post(task: &Arc<Task>, tickets: usize) {
     }
 }
 
-/// A helper's life.
+/// The body of a helper.
 fn serve() {
     let mut queue = QUEUE.lock();
     loop {

@@ -204,7 +204,7 @@ impl File for SystemFile {
         }
         let _turn = self.sync_turn.lock();
         self.poison.check(IoOp::Resize, &self.path)?;
-        // Here want of space is no refusal: a thin disk could not take writes that were accepted before.
+        // Here a lack of space is no refusal: a thin disk could not take writes that were accepted before.
         self.poison.watch(
             full_sync(self.lanes.cached())
                 .map_err(|errno| IoError::of_errno(IoOp::Resize, &self.path, bytes, errno)),
@@ -222,7 +222,7 @@ impl File for SystemFile {
     }
 }
 
-/// Batches by ring: per run the bytes moved, or the error; an empty answer when no ring was to be had.
+/// Batches by ring: per run the bytes moved, or the error; an empty answer when no ring was available.
 #[cfg(target_os = "linux")]
 mod batch {
     use super::{Errno, Lanes, ReadRun, WriteRun};

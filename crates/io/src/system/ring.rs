@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::OnceLock;
 
-/// Runs that a ring keeps in flight.
+/// The most runs of a ring in flight.
 const ENTRIES: u32 = 64;
 
 static POOL: Mutex<Vec<IoUring>> = Mutex::new(Vec::new());
@@ -48,7 +48,7 @@ fn make() -> std::io::Result<IoUring> {
     }
 }
 
-/// One run for the ring: where its buffers are listed, and, afterwards, what came of it.
+/// One run for the ring: where its buffers are listed, and, afterwards, its result.
 pub(crate) struct Job<'a> {
     fd: BorrowedFd<'a>,
     entry: squeue::Entry,

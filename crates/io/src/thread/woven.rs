@@ -1,4 +1,4 @@
-//! Threads that go on by a schedule, when the one that starts them does.
+//! Threads that run on a schedule, if the thread that starts them does.
 
 use super::STACK_BYTES;
 use crate::schedule::run::Run;
@@ -115,7 +115,7 @@ where
     })
 }
 
-/// Lets others go on.
+/// Lets other threads run.
 pub fn yield_now() {
     if !strand::stand_back() {
         std::thread::yield_now();

@@ -55,7 +55,7 @@ pub(crate) fn try_explore(
     run::all(first, schedules, std::sync::Arc::new(body))
 }
 
-/// Has `body` run a few times with seeds from `first` on; a panic of it goes on.
+/// Runs `body` a few times with seeds from `first` on; a panic of it is passed on.
 #[cfg(not(feature = "weave"))]
 pub(crate) fn try_explore(
     first: u64,
@@ -83,7 +83,7 @@ pub fn together(bodies: Vec<Box<dyn FnOnce() + Send>>) {
     }
 }
 
-/// A place where another thread may go on, besides those of locks and atomics.
+/// A place where another thread may run, besides those of locks and atomics.
 #[inline]
 pub fn point() {
     #[cfg(feature = "weave")]

@@ -215,7 +215,7 @@ pub trait Experiment {
         None
     }
 
-    /// The published result of the same question, held against these results.
+    /// The published result of the same question, compared with these results.
     fn published(&self, _results: &Results) -> Option<Published> {
         None
     }

@@ -5,7 +5,7 @@ use crate::journal::{Event, Kind, Log, Thing};
 use furrow_io::Volume;
 use std::path::Path;
 
-/// What became of a thing that was to be removed.
+/// The result of a removal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Removal {
     /// It is gone.

@@ -34,7 +34,7 @@ impl AppendFile {
         })
     }
 
-    /// Opens a file to go on with, and gives its content; the file is locked from here on. Call
+    /// Opens a file to continue, and returns its content; the file is locked from here on. Call
     /// [`AppendFile::keep`] before the first append.
     pub fn open(volume: &dyn Volume, path: &Path) -> Result<(AppendFile, Vec<u8>), IoError> {
         let file = volume.open(path, Open::Existing, Access::Log)?;

@@ -32,11 +32,11 @@ pub enum Event {
         /// Checks passed before the first run, one sentence each.
         checks: Vec<String>,
     },
-    /// The experiment goes on after an interruption.
+    /// The experiment continues after an interruption.
     Resumed {
         /// Seconds between the last event and this one, during which nothing ran.
         gap_s: f64,
-        /// Program and version that goes on.
+        /// Program and version that continues.
         #[serde(default)]
         program: String,
     },

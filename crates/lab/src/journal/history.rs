@@ -247,7 +247,7 @@ impl History {
             self.plan.blocks
         );
         self.plan.extend(blocks);
-        // With more runs to spend the last configurations go on.
+        // With more runs to spend, the search continues with the last configurations.
         self.search_over = false;
         self.deviate("extended", None, &text);
     }

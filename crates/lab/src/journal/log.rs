@@ -40,7 +40,7 @@ impl Log {
         })
     }
 
-    /// The journal in `dir`, to go on with.
+    /// The journal in `dir`, to be continued.
     pub fn open(
         volume: &Arc<dyn Volume>,
         dir: &Path,

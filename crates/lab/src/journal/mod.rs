@@ -43,7 +43,7 @@ use thiserror::Error;
 /// The file's name in the output directory.
 pub const FILE_NAME: &str = "journal.jsonl";
 
-/// A journal that cannot be written or believed.
+/// A journal that cannot be written, or that is not valid.
 #[derive(Debug, Error)]
 pub enum JournalError {
     /// The file system refused an operation.

@@ -47,7 +47,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use thiserror::Error;
 
-/// Why an experiment cannot begin or go on.
+/// Why an experiment cannot begin or continue.
 #[derive(Debug, Error)]
 pub enum RunnerError {
     /// The plan makes no sense.
@@ -56,7 +56,7 @@ pub enum RunnerError {
     /// The guard refuses.
     #[error(transparent)]
     Guard(#[from] GuardError),
-    /// The journal cannot be written or believed.
+    /// The journal cannot be written, or is not valid.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The journal belongs to another experiment.

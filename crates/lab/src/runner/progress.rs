@@ -43,9 +43,9 @@ impl TimeLeft {
         self.taken.is_empty() && self.pilot.is_none()
     }
 
-    /// Expected and worst seconds for these runs. A cell that has finished runs goes by their mean and
-    /// maximum; another one by its forecast times the ratio of taken to forecast seen elsewhere. Means and
-    /// not medians: a sum of runs is to be foretold, and slow runs are a part of it.
+    /// Expected and worst seconds for these runs. A cell that has finished runs uses their mean and maximum;
+    /// another one uses its forecast times the ratio of taken to forecast seen elsewhere. Means and not
+    /// medians: the estimate is of a sum of runs, and slow runs are a part of it.
     pub fn left(&self, runs: &[&PlannedRun]) -> (f64, f64) {
         let ratios: Vec<f64> = self
             .taken

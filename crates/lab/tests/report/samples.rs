@@ -200,7 +200,7 @@ pub(crate) fn sixteen_uneven_files() -> Results {
     results
 }
 
-/// More than anybody will run: long series, whole histograms.
+/// More than a real experiment has: long series, whole histograms.
 pub(crate) fn a_thousand_runs() -> Results {
     let mut results = build(&Recipe {
         seed: 1000,

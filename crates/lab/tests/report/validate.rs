@@ -74,7 +74,7 @@ fn check(root: &Value, schema: &Value, value: &Value, path: &str, out: &mut Vec<
             "properties" | "required" | "additionalProperties" => {}
             "items" | "prefixItems" | "minItems" | "maxItems" => {}
             known if SAYS_NOTHING.contains(&known) => {}
-            other => panic!("{path}: the validator does not know the word {other:?}"),
+            other => panic!("{path}: the validator does not support the keyword {other:?}"),
         }
     }
     object(root, schema, value, path, out);

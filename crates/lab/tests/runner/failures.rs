@@ -1,4 +1,4 @@
-//! Runs that fail, an operator who stops, disks that are too small.
+//! Runs that fail, a stop by the operator, disks that are too small.
 
 use crate::synthetic::{Synthetic, Trouble, assert_clean, furnish, run_all, setup};
 use furrow_io::{MemoryVolume, Volume};

@@ -130,7 +130,7 @@ fn a_curve_that_only_rises_says_that_one_is_enough_and_what_the_worst_costs() {
 #[test]
 fn throughput_is_judged_with_more_as_better() {
     let mut experiment = Synthetic::published(0.004, 6);
-    // The model's seconds stand for rows a second here.
+    // The model's seconds are used as rows a second here.
     experiment.truth = vec![100.0, 104.0, 110.0, 110.5, 103.0];
     let mut plan = experiment.plan();
     plan.response.better = furrow_lab::results::Better::Higher;
@@ -181,7 +181,7 @@ fn an_interval_that_reaches_both_ways_says_so() {
     let plan = experiment.plan();
     let (_, results) = run_all(&mut experiment, plan).unwrap();
     let sentence = &results.answer.sentence;
-    // 2 files are named nowhere, 8 files with an interval whose ends lie on the same side.
+    // 2 files are never named; 8 files are named with an interval whose ends lie on the same side.
     let eight = results.level("8").unwrap().interval.unwrap();
     assert!(eight.high < 1.0, "{eight:?}");
     let (near, far) = (100.0 * (1.0 - eight.high), 100.0 * (1.0 - eight.low));

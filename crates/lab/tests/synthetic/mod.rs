@@ -30,7 +30,7 @@ pub(crate) enum Trouble {
     OtherDisk { after: u32 },
 }
 
-/// A server that keeps databases by name.
+/// A server that stores databases by name.
 pub(crate) type Server = Arc<Mutex<BTreeSet<String>>>;
 
 /// The model: true seconds by level, noise, drift.

@@ -1,9 +1,9 @@
-//! Performance counters: what the engine does, counted.
+//! Performance counters of the engine's work.
 //!
-//! A [`CounterSet`] has a cell for each counter. The instance has one, the totals; each database and
-//! lock type has its own beside it, and what is added there is added to the totals too.
-//! Cells are split over shards by thread, so that threads on different processors do not pull one cache
-//! line to and fro; reading adds the shards up.
+//! A [`CounterSet`] has a cell for each counter. The instance has one set, the totals; each database and lock
+//! type has a set of its own, whose additions are added to the totals too. Cells are split over shards by
+//! thread, so that threads on different processors rarely write to the same cache line; reading adds the
+//! shards up.
 
 mod kinds;
 mod object;

@@ -2,14 +2,14 @@
 
 use furrow_io::time::WallTime;
 
-/// A deadlock: the processes of the cycle and what they hold and want.
+/// A deadlock: the processes of the cycle and the resources that they hold and wait for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadlockReport {
     /// [`Process::id`] of the victims.
     pub victims: Vec<u64>,
     /// The processes.
     pub processes: Vec<Process>,
-    /// What they hold and want.
+    /// The resources that they hold and wait for.
     pub resources: Vec<DeadlockResource>,
 }
 

@@ -173,7 +173,7 @@ impl FileStats {
         }
     }
 
-    /// Sets every figure to zero; what is pending stays so.
+    /// Sets every figure to zero; operations in progress stay counted as pending.
     pub fn clear(&self) {
         self.reads.clear();
         self.writes.clear();
@@ -217,7 +217,7 @@ pub struct IoTimer<'a> {
 }
 
 impl IoTimer<'_> {
-    /// The system has it from now on: the time until here was spent in the queue.
+    /// The request goes to the system now: the time until here was spent in the queue.
     pub fn submitted(&mut self) {
         self.queued_us = self.since.elapsed_us();
     }

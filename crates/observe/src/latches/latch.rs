@@ -39,7 +39,7 @@ impl<T> ClassLatch<T> {
         }
     }
 
-    /// Latches exclusively; waits while anybody else holds it.
+    /// Latches exclusively; waits while another thread holds it.
     pub fn exclusive(&self) -> ExclusiveGuard<'_, T> {
         match self.lock.try_write() {
             Some(guard) => guard,

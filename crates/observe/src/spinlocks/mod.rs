@@ -8,7 +8,8 @@
 //!    20 us at first, doubled up to 1 ms; then spin again.
 //! 4. Once got, the figures of this collision are added to the class in one go.
 //!
-//! A holder that loses its processor is thus waited for asleep, not burning the processor it needs.
+//! A thread that waits for a holder without a processor is thus asleep, and does not use the processor that
+//! the holder needs.
 
 mod kinds;
 mod lock;

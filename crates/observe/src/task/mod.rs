@@ -128,7 +128,7 @@ impl Task {
         self.exec_context_id
     }
 
-    /// What it does, as its maker named it.
+    /// What it does, as named by the code that created it.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -61,7 +61,7 @@ impl BatchHeader {
         }
     }
 
-    /// Fills `page`, a page's worth of bytes.
+    /// Fills `page`, a buffer of one page.
     #[expect(
         clippy::indexing_slicing,
         reason = "fixed places of a page that is written"

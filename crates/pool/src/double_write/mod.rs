@@ -139,9 +139,9 @@ impl DoubleWrite {
         if file.len_bytes()? != bytes {
             file.resize(bytes, Fill::Allocate)?;
         }
-        // Never a generation that something left over from an earlier life could bear.
+        // A generation that no leftover of an earlier use of the file can have.
         let generation = newest + 1 + (furrow_io::random::random_seed() >> 32);
-        // The first batch finds its half full and turns to the other one: the first.
+        // The first batch finds its half full and turns to the other one: the first half.
         let area = Area {
             half_pages,
             half: 1,
@@ -297,7 +297,7 @@ impl DoubleWrite {
         imaged.get(half).is_some_and(|pages| !pages.is_empty())
     }
 
-    /// Overwrites the first header of a half, also where it is left over from an earlier life of the file.
+    /// Overwrites the first header of a half, also if it is left over from an earlier use of the file.
     fn end(&self, half: usize, half_pages: u32) -> Result<(), IoError> {
         let nothing = AlignedBuf::new(PAGE_SIZE);
         let first = half as u64 * u64::from(half_pages);

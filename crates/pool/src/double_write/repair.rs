@@ -1,8 +1,8 @@
 //! After a crash: images put back over torn pages.
 //!
-//! What was being written when the power went may be unreadable afterwards. A page that the device cannot
-//! read is as torn as any; an image, or the header of a batch, that it cannot read was not whole, and no page
-//! of its batch was in place yet. Only a device that reads nothing at all any more ends the repair.
+//! Places that were being written when the power went may be unreadable afterwards. A page that the device
+//! cannot read counts as torn. An image, or the header of a batch, that it cannot read was not whole, and no
+//! page of its batch was in place yet. The repair fails only if the device reads nothing at all any more.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -41,7 +41,7 @@ struct Image {
 }
 
 /// What is to be put back into a data file. Found by reading alone: the open has not yet verified that the
-/// double-write file belongs to the data file, and must not change a file that does not.
+/// file belongs to the database, and must not change one that does not.
 #[derive(Debug)]
 pub struct TornPages {
     file: FileId,
@@ -148,7 +148,7 @@ impl TornPages {
         }
     }
 
-    /// Puts the images back, durably, and then forgets them all.
+    /// Puts the images back, durably, and then ends them all.
     pub fn put_back(
         mut self,
         file: &dyn File,
@@ -316,7 +316,7 @@ fn batches(double_write: &dyn File) -> Result<Vec<(u64, BatchHeader)>, IoError> 
     Ok(found)
 }
 
-/// The largest generation that any half bears; 0 for a new file.
+/// The largest generation of any half; 0 for a new file.
 pub(super) fn newest_generation(double_write: &dyn File) -> Result<u64, IoError> {
     let found = batches(double_write)?;
     Ok(found
@@ -339,12 +339,12 @@ fn is_of_device(error: &IoError) -> bool {
     matches!(error.kind, IoErrorKind::Os(..))
 }
 
-/// The error, unless some page of the file can be read: then the device is well but for what it lost.
+/// The error, unless some page of the file can be read: then the device works except for what it lost.
 fn answers(file: &dyn File, error: IoError) -> Result<(), IoError> {
     let mut page = AlignedBuf::new(PAGE_SIZE);
     let pages = file.len_bytes()? / PAGE_SIZE as u64;
     let read = |at: u64| file.read_at(at * PAGE_SIZE as u64, &mut page).is_ok();
-    // The first few: one that is well reads one of them.
+    // The first few: a device that works reads one of them.
     match (0..pages.min(LOOKED_AT)).any(read) {
         true => Ok(()),
         false => Err(error),

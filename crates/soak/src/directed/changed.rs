@@ -2,10 +2,10 @@
 //!
 //! 1. A database with rows is shut down. All bits of its changed-extent maps are cleared in the files, as a
 //!    full backup does, and the files are copied.
-//! 2. In several lives, one after the other, it is opened and worked on until the power goes, now and then
-//!    between two operations of the disk, now and then in the middle of a checkpoint.
-//! 3. After each life a copy of the machine is recovered and shut down. Every page that differs from the
-//!    saved copy must have its extent's bit set.
+//! 2. It is opened several times, one after the other, and worked on until the power goes: sometimes between
+//!    two operations of the disk, sometimes in the middle of a checkpoint.
+//! 3. After each power loss a copy of the machine is recovered and shut down. Every page that differs from
+//!    the saved copy must have its extent's bit set.
 
 use super::told;
 use crate::engine::{Engine, EngineStore, unmarked};
@@ -40,7 +40,7 @@ const TABLES_USED: [u16; 2] = [TABLES, 1];
 const KEYS: i64 = 300;
 const LIVES: u64 = 4;
 const MACHINES: u64 = 6;
-/// Most changes of the disk in a life.
+/// Most changes of the disk between two power losses.
 const MOST_CHANGES: u64 = 160;
 
 /// The files as they were when changes began to count.
@@ -109,7 +109,7 @@ fn one_life(engine: &Engine, volume: &SimVolume, rng: &mut impl Rng) -> Result<(
 }
 
 fn work(store: &EngineStore, rng: &mut impl Rng) -> Result<(), Failure> {
-    // Each life keeps to a few neighbours, so that most extents have not changed yet.
+    // Each round works on a few neighbours, so that most extents have not changed yet.
     let first = rng.random_range(0..KEYS);
     for _ in 0..12 {
         let mut session = store.session()?;

@@ -1,4 +1,4 @@
-//! The scene of a transaction's end that was not durable when its log was let go.
+//! The scene of a transaction's end that was not durable when its log was truncated.
 
 use super::{small_pool, told};
 use furrow_format::{DatabaseId, Lsn, TxnId};

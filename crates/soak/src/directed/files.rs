@@ -1,4 +1,4 @@
-//! Scenes of data files: the image of a page's former life, a file that becomes shorter, an old copy.
+//! Scenes of data files: the image of a page's old content, a file that becomes shorter, an old copy.
 
 use super::told;
 use crate::engine::{Engine, EngineSession, EngineStore};

@@ -95,7 +95,7 @@ fn told(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// A pool for a scene below the engine: nothing happens in it of itself.
+/// A pool for a scene below the engine, without background threads.
 fn small_pool() -> Result<Arc<Pool>, String> {
     let config = PoolConfig {
         pages: 64,

@@ -11,7 +11,6 @@
 //!    sound, that nothing with a wrong checksum is accepted, that a decoded value is encoded the same way.
 //!
 //! # How it is tested
-//!
 //! The target `canary` has a fault of the rare sort, which needs as many fields in a row to be right as a
 //! reader checks. The fuzzer must find it: so a fuzzer that no longer finds anything is noticed.
 

@@ -13,7 +13,7 @@ use furrow_io::sim::{Crash, Fault};
 use parking_lot::Mutex;
 use std::sync::Arc;
 
-/// What came of the failures of a world.
+/// The results of the failures of a world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcomes {
     /// The engine reported the failure.

@@ -39,7 +39,7 @@ pub(super) struct Player<'a> {
     store: Option<EngineStore>,
     sessions: Vec<Option<EngineSession>>,
     txns: Vec<Option<Txn>>,
-    /// Whether steps may be refused for want of space, and later ones for want of what these were to do.
+    /// Whether steps may be refused for lack of space, and later ones because those steps are missing.
     faulty: bool,
     /// Steps that were refused.
     pub(super) refused: u64,
@@ -78,7 +78,7 @@ impl<'a> Player<'a> {
             .open(Arc::new(self.volume.clone()), &self.world.layout)
     }
 
-    /// Goes through steps; `at` hears of each before it is done.
+    /// Runs steps; calls `at` with each before it runs.
     pub(super) fn play(
         &mut self,
         store: EngineStore,

@@ -64,9 +64,9 @@ pub enum Step {
     AddFile(u16),
     /// Everything is moved out of it, and it goes.
     RemoveFile(u16),
-    /// The file `data1` is made larger by so many KB.
+    /// The file `data1` grows by so many KB.
     Enlarge(u64),
-    /// It is made smaller, to so many KB if that can be.
+    /// It shrinks to so many KB, if that is possible.
     Shrink(u64),
     /// So is the log.
     ShrinkLog(u64),

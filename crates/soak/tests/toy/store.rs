@@ -18,7 +18,7 @@ pub(crate) enum Bug {
     None,
     /// A commit is acknowledged before its record is durable.
     NotDurable,
-    /// A torn record is believed.
+    /// A torn record is accepted.
     NoChecksum,
     /// A checkpoint reuses the log before its snapshot is durable.
     EarlyReuse,

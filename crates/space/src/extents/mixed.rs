@@ -17,34 +17,34 @@ use furrow_txn::{Author, Mini};
 /// Log space of a new mixed extent, and of a new IAM page.
 const MIXED_LOG_BYTES: usize = 512;
 
-/// How often another thread may snatch the page before the maps themselves are suspected.
+/// How often another thread may take the page before the maps themselves count as damaged.
 const MOST_ATTEMPTS: usize = 10_000;
 
-/// What became of looking for a page in the mixed extents of a file.
+/// The result of a search for a page in the mixed extents of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// This one is taken.
     Page(PageId),
-    /// The file has none to spare, and no extent to make one of.
+    /// The file has none to spare, and no free extent.
     NoRoom,
-    /// There was one, and it was not wanted.
+    /// There was one, and `plan` declined it.
     Declined,
 }
 
-/// An IAM page to be made.
+/// An IAM page to be created.
 struct NewIam {
     unit: AllocUnitId,
     /// Place in the chain.
     sequence: u32,
-    /// First page of the interval it will speak of.
+    /// First page of the interval that it will cover.
     interval: PageId,
     /// Last page of the chain so far; none of an empty one.
     tail: PageId,
 }
 
 impl Space {
-    /// Makes an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no room, in
-    /// another file of the filegroup; `None` when no file has room.
+    /// Creates an IAM page and links it to the end of the chain. It lies in `file`, or, if that has no free
+    /// page, in another file of the filegroup; `None` when no file has one.
     pub(super) fn new_iam_page(
         &self,
         unit: AllocUnitId,
@@ -87,9 +87,9 @@ impl Space {
         })
     }
 
-    /// Takes a page of a mixed extent of `file`, made if need be, for which `plan` says what becomes of it:
-    /// in a group in which the page's PFS page is latched already. It gives the page's PFS byte, or `None` to
-    /// leave the page.
+    /// Takes a page of a mixed extent of `file`, which is created if need be. `plan` plans the use of the
+    /// page, in a group in which the page's PFS page is latched already. It returns the page's PFS byte, or
+    /// `None` to leave the page.
     pub(super) fn page_in<'p>(
         &'p self,
         file: &FileSpace,
@@ -264,8 +264,8 @@ impl Space {
         Ok(())
     }
 
-    /// Whether SGAM says that the extent is mixed with a page to spare. Once it does, that stays so while the
-    /// caller has its PFS page EX. Of an extent above the ceiling of its file nothing is taken.
+    /// Whether SGAM marks the extent as mixed with a page to spare. Once it does, that stays so while the
+    /// caller has its PFS page EX. Nothing is taken of an extent above the ceiling of its file.
     fn is_mixed(&self, file: &FileSpace, extent: ExtentId) -> Result<bool, SpaceError> {
         let interval = file.interval_of(extent.no.first_page());
         let bit = u32::from(extent_bit(extent.no));

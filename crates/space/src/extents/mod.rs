@@ -1,4 +1,4 @@
-//! Extents and the maps that say whose they are.
+//! Extents, and the maps that record their owners.
 //!
 //! | extent | GAM | SGAM | IAM |
 //! |---|---|---|---|

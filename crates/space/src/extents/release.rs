@@ -33,8 +33,8 @@ impl Space {
         self.release_promised(iam, extents)
     }
 
-    /// The same for one extent, if the log has room for it now: `false` when not. For who must not wait, as a
-    /// rollback must not.
+    /// The same for one extent, if the log has space for it now: `false` when not. For callers that must not
+    /// wait, such as a rollback.
     pub(crate) fn try_release_extent(
         &self,
         iam: IamPage,
@@ -104,7 +104,7 @@ impl Space {
     }
 
     /// Frees a page of a mixed extent, and the extent when it is empty then, together with what `unlink`
-    /// plans in the IAM page that speaks of it. The log space is promised.
+    /// plans in the IAM page that names it. The log space is reserved.
     pub(super) fn release_page<'p>(
         &'p self,
         page: PageId,
@@ -158,7 +158,7 @@ impl Space {
     }
 }
 
-/// Plans that nothing is said of the pages of an extent, fixed ones aside.
+/// Clears the PFS bytes of the pages of an extent, fixed ones aside.
 fn clear_pfs(mini: &mut Mini<'_>, pfs: usize, extent: ExtentId) -> Result<(), SpaceError> {
     let map = Pfs::new(mini.page(pfs));
     let map = map.ok_or(damaged(mini.page_id(pfs), "no sound PFS page"))?;
@@ -181,8 +181,8 @@ fn clear_pfs(mini: &mut Mini<'_>, pfs: usize, extent: ExtentId) -> Result<(), Sp
     Ok(())
 }
 
-/// Fails unless the IAM page says that all these extents are its unit's: what is freed twice would
-/// be counted twice.
+/// Fails unless the IAM page contains all these extents: an extent that is freed twice would be counted
+/// twice.
 fn prove_owned(mini: &Mini<'_>, at: usize, extents: &[ExtentId]) -> Result<(), SpaceError> {
     let id = mini.page_id(at);
     let map = Iam::new(mini.page(at)).ok_or(damaged(id, "no sound IAM page"))?;

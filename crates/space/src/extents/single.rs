@@ -22,8 +22,8 @@ use furrow_txn::Mini;
 use std::sync::Arc;
 
 impl Space {
-    /// Says whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Units that
-    /// there are keep what they have.
+    /// Sets whether the first pages of units come from mixed extents (MIXED_PAGE_ALLOCATION). Existing units
+    /// keep their pages.
     pub fn set_mixed_pages(&self, on: bool) {
         self.mixed_pages.store(on, Ordering::Release);
     }
@@ -33,8 +33,8 @@ impl Space {
         self.mixed_pages.load(Ordering::Acquire)
     }
 
-    /// Gives the unit a page, or an extent, of which it will want `pages` pages at once. Files grow if need
-    /// be. No latch may be held.
+    /// Gives the unit a page, or an extent; the unit needs `pages` pages at once. Files grow if need be. No
+    /// latch may be held.
     pub(crate) fn allocate_for(&self, unit: &Unit, pages: u32) -> Result<(), SpaceError> {
         let small = pages < u32::from(SINGLE_PAGE_SLOTS) && self.has_mixed_pages();
         if small && self.begins_small(unit)? && self.allocate_single(unit)? {
@@ -43,7 +43,8 @@ impl Space {
         self.allocate_extent(unit)
     }
 
-    /// Whether the unit has no extent yet, and a slot for a page. What is not so once is not asked again.
+    /// Whether the unit has no extent yet, and a slot for a page. Once this is false, the maps are not read
+    /// again.
     fn begins_small(&self, unit: &Unit) -> Result<bool, SpaceError> {
         if unit.grown.load(Ordering::Relaxed) {
             return Ok(false);
@@ -65,7 +66,7 @@ impl Space {
         loop {
             let picked = group.fill.pick();
             if let Some(file) = &picked {
-                // A page is wanted, not an extent.
+                // The unit needs a page, not an extent.
                 drop(Claim::place(file));
                 match self.single_in(unit, file)? {
                     Taken::Page(_) => return Ok(true),
@@ -95,7 +96,7 @@ impl Space {
                 return Ok(None);
             };
             name_page(mini, at, slot, page)?;
-            // Before the maps can say so: who reads them then knows that the matter is not settled.
+            // Recorded before the maps change: a scan of the maps then leaves the page out.
             unit.inbox.lock().moving.push(page);
             chosen = Some(page);
             Ok(Some(PfsByte::SET_ASIDE))
@@ -136,8 +137,8 @@ impl Space {
         self.forget_single(iam, page)
     }
 
-    /// The same if the log has room for it now: `false` when not. For who must not wait, as a rollback must
-    /// not.
+    /// The same if the log has space for it now: `false` when not. For callers that must not wait, such as a
+    /// rollback.
     pub(crate) fn try_release_single(&self, iam: PageId, page: PageId) -> Result<bool, SpaceError> {
         match Promise::at_once(self.store(), release_log_bytes(1))? {
             Some(_promise) => self.forget_single(iam, page).map(|()| true),

@@ -18,17 +18,17 @@ use std::sync::Arc;
 const EXTENT_LOG_BYTES: usize = 512;
 
 impl Space {
-    /// Makes a unit: its first IAM page and its first extent, in the file whose turn it is, or its first page
-    /// where these come from mixed extents. No latch may be held.
+    /// Creates a unit: its first IAM page and its first extent, in the file whose turn it is, or its first
+    /// page where these come from mixed extents. No latch may be held.
     ///
-    /// Both are in the log for good. Who makes a unit within a transaction sees to it that the undoing of the
-    /// transaction drops it.
+    /// Both are in the log for good. A caller that creates a unit within a transaction ensures that undoing
+    /// the transaction drops it.
     pub fn create_unit(&self, id: AllocUnitId, filegroup: u16) -> Result<Arc<Unit>, SpaceError> {
         self.new_unit(id, filegroup, self.has_mixed_pages())
     }
 
-    /// As [`Space::create_unit`], for what will have many pages at once: it begins with an extent whatever
-    /// the others begin with.
+    /// As [`Space::create_unit`], for a unit that will have many pages at once: it begins with an extent
+    /// whatever the others begin with.
     pub fn create_large_unit(
         &self,
         id: AllocUnitId,
@@ -78,7 +78,7 @@ impl Space {
         }
     }
 
-    /// The unit whose IAM chain begins at `first_iam`. Nothing is read now.
+    /// The unit whose IAM chain begins at `first_iam`. Its maps are not read yet.
     pub fn open_unit(
         &self,
         id: AllocUnitId,
@@ -117,7 +117,7 @@ impl Space {
         }
     }
 
-    /// The unit's IAM page for an interval, made if need be; `None` when there is no room for one.
+    /// The unit's IAM page for an interval, created if need be; `None` when there is no page for one.
     fn iam_for(
         &self,
         unit: &Unit,

@@ -4,7 +4,7 @@
 //! offer, n being the free extents of the file with most of them divided by its own, at least 1. Targets are
 //! recalculated after [`RECALCULATE_AFTER`] allocations and when a file comes or goes, not in between.
 //!
-//! While all targets are 1 the turn is one atomic word. Otherwise counters have to go down together, under
+//! While all targets are 1 the turn is one atomic integer. Otherwise counters have to go down together, under
 //! the spinlock FGCB_PRP_FILL, whose collisions, spins and back-offs are counted.
 
 mod shared;

@@ -73,7 +73,7 @@ impl Turns {
         };
     }
 
-    /// The file that gets the next extent; `None` when `has_free` says no of all.
+    /// The file that gets the next extent; `None` when `has_free` is false for all.
     pub fn next(&mut self, mut has_free: impl FnMut(usize) -> bool) -> Option<usize> {
         let files = self.targets.len();
         loop {
@@ -164,7 +164,7 @@ pub fn foresee(free: &[u64], next_extents: u64) -> Vec<u64> {
     share
 }
 
-/// Filling order of files given in the order they were made: the first (in PRIMARY the primary file), then
+/// Filling order of files given in the order of their creation: the first (in PRIMARY the primary file), then
 /// the newest, and so on to the second oldest.
 pub fn filling_order<T>(mut oldest_first: Vec<T>) -> Vec<T> {
     if let Some((_, later)) = oldest_first.split_first_mut() {

@@ -1,4 +1,4 @@
-//! The extents of a unit in which pages are to be had.
+//! The extents of a unit that have unallocated pages.
 
 use super::inbox::{Event, Inbox};
 use crate::file::{ExtentId, page_bit};
@@ -19,7 +19,7 @@ struct Entry {
     arrival: u64,
 }
 
-/// How far the maps have been read for what the unit had when the database was opened.
+/// How far the maps have been read for the pages that the unit had when the database was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ScanPlace {
     /// Which IAM page.
@@ -148,7 +148,7 @@ impl Cache {
     }
 
     /// The next extent without an allocated page that may be given back; it is out of the cache then, and
-    /// among `leaving` until the maps say so too.
+    /// among `leaving` until the maps are changed.
     pub(crate) fn take_emptied(&mut self) -> Option<ExtentId> {
         while let Some(extent) = self.emptied.pop() {
             if self.is_empty(extent) {

@@ -10,7 +10,7 @@ use furrow_pool::LatchRank;
 pub(crate) struct IamPage {
     /// Where it is.
     pub(crate) page: PageId,
-    /// First page of the interval it speaks of.
+    /// First page of the interval that it covers.
     pub(crate) interval: PageId,
 }
 
@@ -65,7 +65,7 @@ impl Chain {
         Ok(())
     }
 
-    /// The IAM page that speaks of the interval beginning at `interval`.
+    /// The IAM page that covers the interval beginning at `interval`.
     pub(crate) fn of_interval(&self, interval: PageId) -> Option<PageId> {
         self.pages
             .iter()

@@ -3,7 +3,7 @@
 use crate::file::ExtentId;
 use furrow_format::PageId;
 
-/// Something that is so, in the log and in the maps.
+/// An event that is in the log and in the maps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Event {
     /// The extent belongs to the unit; all its usable pages are unallocated.
@@ -27,7 +27,7 @@ pub(crate) struct Inbox {
     /// Pages that are being freed, and pages of mixed extents that are being given to the unit: the maps may
     /// say so already, or not yet.
     pub(crate) moving: Vec<PageId>,
-    /// Extents that are being allocated to the unit: the maps may say so already, or not yet.
+    /// Extents that are being allocated to the unit: the maps may show it already, or not yet.
     pub(crate) arriving: Vec<ExtentId>,
 }
 
@@ -40,7 +40,7 @@ fn remove<T: PartialEq>(list: &mut Vec<T>, item: &T) {
 }
 
 impl Inbox {
-    /// An extent on its way has come, or (`false`) will not.
+    /// An extent that was being allocated is the unit's, or (`false`) is not.
     pub(crate) fn arrived(&mut self, extent: ExtentId, is_here: bool) {
         remove(&mut self.arriving, &extent);
         if is_here {
@@ -48,7 +48,7 @@ impl Inbox {
         }
     }
 
-    /// A page of a mixed extent on its way has come, or (`false`) will not.
+    /// A page of a mixed extent that was being allocated is the unit's, or (`false`) is not.
     pub(crate) fn page_came(&mut self, page: PageId, is_here: bool) {
         remove(&mut self.moving, &page);
         if is_here {
@@ -56,7 +56,7 @@ impl Inbox {
         }
     }
 
-    /// A page on its way out is free, or (`false`) stays. `single`: it lies in a mixed extent.
+    /// A page that was being freed is free, or (`false`) stays. `single`: it lies in a mixed extent.
     pub(crate) fn freed(&mut self, page: PageId, single: bool, is_free: bool) {
         remove(&mut self.moving, &page);
         if is_free {

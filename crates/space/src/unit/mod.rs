@@ -1,7 +1,7 @@
 //! Allocation units in memory.
 //!
-//! What a unit owns is written in its IAM pages, and which pages of it are in use in PFS. In memory a unit
-//! keeps the extents in which pages are to be had, so that the usual allocation looks at no map at all:
+//! A unit's IAM pages contain the extents that it owns, and PFS marks which pages of them are in use. In
+//! memory a unit stores the extents with unallocated pages, so that the usual allocation reads no map at all:
 //!
 //! - `cache`: extents with unallocated pages, and which of these are *held* by reservations. Filled by
 //!   what is allocated and freed; what was there when the database was opened is found bit by bit, by need

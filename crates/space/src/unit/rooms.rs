@@ -11,7 +11,7 @@ const MOST_KNOWN: usize = 256;
 /// Pages offered by one call.
 const MOST_OFFERED: usize = 8;
 
-/// Classes with room to speak of.
+/// Classes with enough free space to be searched for.
 pub(crate) const CLASSES: [Fullness; 4] = [
     Fullness::Empty,
     Fullness::UpTo50,
@@ -19,13 +19,13 @@ pub(crate) const CLASSES: [Fullness; 4] = [
     Fullness::UpTo95,
 ];
 
-/// Pages that may have room.
+/// Pages that may have free space.
 pub type Candidates = SmallVec<[PageId; MOST_OFFERED]>;
 
 /// A page, and how full it is.
 pub(crate) type Room = (PageId, Fullness);
 
-/// What is known of pages with room.
+/// The known pages with free space.
 #[derive(Debug)]
 pub(crate) struct Rooms {
     pub(crate) known: VecDeque<Room>,

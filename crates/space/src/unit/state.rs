@@ -28,7 +28,7 @@ pub struct Unit {
 }
 
 impl Unit {
-    /// A unit just made: all it owns is known.
+    /// A unit just created: everything that it owns is in the cache.
     pub(crate) fn fresh(id: AllocUnitId, filegroup: Arc<Filegroup>, chain: Chain) -> Unit {
         let first_iam = chain.first();
         Unit {
@@ -69,22 +69,22 @@ impl Unit {
         self.filegroup.id
     }
 
-    /// Its first IAM page: what the catalog keeps.
+    /// Its first IAM page, which the catalog stores.
     pub fn first_iam(&self) -> PageId {
         self.first_iam
     }
 
-    /// A number that is another one after pages or extents came or went: what was counted before is old then.
+    /// A number that changes when pages or extents come or go: counts from before the change are out of date.
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 
-    /// Pages or extents came or went, and the maps say so.
+    /// Pages or extents came or went, and the maps are changed.
     pub(crate) fn note_change(&self) {
         self.changes.fetch_add(1, Ordering::Release);
     }
 
-    /// The cache with everything in it that has happened.
+    /// The cache, with all events of the inbox applied.
     pub(crate) fn open_cache(&self) -> ExclusiveGuard<'_, Cache> {
         let mut cache = self.cache.exclusive();
         cache.read(&mut self.inbox.lock());

@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 pub const DB: DatabaseId = DatabaseId(5);
 
-/// A file to be made.
+/// A file to be created.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
     pub id: u16,
@@ -77,7 +77,7 @@ pub struct Base {
     pub lines: Arc<Lines>,
 }
 
-/// How a database is made.
+/// How a database is created.
 pub struct Make {
     pub volume: MemoryVolume,
     pub options: SpaceOptions,
@@ -253,8 +253,8 @@ pub struct Audit {
     pub singles: BTreeMap<u64, Vec<PageId>>,
 }
 
-/// Proves that the maps agree: each extent is free, mixed or in exactly one IAM; PFS says so too; the counts
-/// in memory are those of the maps. `units` are all there are.
+/// Proves that the maps agree: each extent is free, mixed or in exactly one IAM; PFS agrees; the counts in
+/// memory are those of the maps. `units` are all there are.
 pub fn audit(base: &Base, units: &[Arc<Unit>]) -> Audit {
     let store = &base.store;
     let mut result = Audit::default();
@@ -307,7 +307,7 @@ pub fn audit(base: &Base, units: &[Arc<Unit>]) -> Audit {
     );
     assert!(
         iam_pages.is_empty(),
-        "IAM pages that PFS does not know: {iam_pages:?}"
+        "IAM pages that PFS does not mark: {iam_pages:?}"
     );
     result
 }
@@ -368,7 +368,7 @@ fn audit_file(
                     }
                 }
             }
-            (false, _, None) if bit == 0 => assert!(!sgam, "the extent of the maps is nobody's"),
+            (false, _, None) if bit == 0 => assert!(!sgam, "the extent of the maps has no owner"),
             (false, sgam, None) => {
                 mixed += 1;
                 assert_eq!(sgam, spare, "SGAM of mixed extent {first}");

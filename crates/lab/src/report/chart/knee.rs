@@ -327,7 +327,7 @@ fn draw_level(
     let outliers = &results.noise.outliers;
     let last = to_f64(dots.len().saturating_sub(1).max(1) as u64);
     for (index, dot) in dots.iter().enumerate() {
-        // Dots stand side by side in the order of the runs, so that a trend inside a level can be seen.
+        // Dots are side by side in the order of the runs, so that a trend inside a level can be seen.
         let along = if dots.len() == 1 {
             0.5
         } else {
@@ -377,7 +377,7 @@ fn dot_tip(results: &Results, run: &Run) -> String {
 
 /// Level names, and how often each came out as the knee.
 fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64]) {
-    // Where levels stand too close for their figures, the answer box still has them.
+    // If levels are too close for their figures, the answer box still has them.
     let room = slot(xs, 110.0) >= 34.0;
     let knee = results.knee.as_ref().filter(|_| room);
     let shares = knee.map(|knee| knee.shares.as_slice()).unwrap_or_default();

@@ -156,7 +156,7 @@ fn draw_panel(svg: &mut Svg, plot: Plot, chart: &Chart, panel: &Panel) {
     }
 }
 
-/// Ticks at the values that points have, where the axis goes by powers.
+/// Ticks at the values of the points, where the axis is drawn by powers.
 fn power_axis(svg: &mut Svg, plot: Plot, chart: &Chart, panel: &Panel, x: &Scale) {
     let mut values: Vec<f64> = points(panel).map(|point| point.x).collect();
     values.sort_by(f64::total_cmp);

@@ -5,7 +5,7 @@ use super::facts::Facts;
 use crate::report::words::percent;
 use furrow_stats::median;
 
-/// Runs shorter than this are decided by what comes and goes in seconds.
+/// Runs shorter than this are dominated by disturbances of a few seconds.
 const SHORT_S: f64 = 5.0;
 /// Other programs that take more of the machine are named.
 const OTHERS: f64 = 0.15;
