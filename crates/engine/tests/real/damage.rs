@@ -6,7 +6,7 @@ use crate::ground::{House, bytes, config, memory};
 use furrow_datafile::{Database as MdfDatabase, MdfImage};
 use furrow_engine::{EngineError, Instance, InstanceConfig, ScanSpec, Session};
 use furrow_format::boot::field;
-use furrow_format::catalog::{SYSOBJVALUES, SYSSCHOBJS, unit_kind};
+use furrow_format::catalog::{SYSIDXSTATS, SYSOBJVALUES, SYSSCHOBJS, unit_kind};
 use furrow_format::{
     Lsn, PAGE_SIZE, Page, PageBuf, PageFlags, PageId, PageMut, PageType, stamp_checksum,
 };
@@ -186,6 +186,37 @@ fn damaged_maps_and_texts_of_the_catalog_keep_nobody_from_reading() {
         error.number() == 824 && error.to_string().contains("d/x.mdf"),
         "{error}"
     );
+}
+
+/// A filtered index lacks rows: a query that used it would silently miss them.
+#[test]
+fn a_filtered_index_is_left_out_and_named_in_the_error_log() {
+    let Some(mut whole) = bytes(NORTHWIND) else {
+        return;
+    };
+    let indexes = |house: &House| house.session().table("Orders").unwrap().indexes().len();
+    let before = indexes(&attach(&whole).unwrap());
+    let image = MdfImage::open(&whole).unwrap();
+    let database = MdfDatabase::open(&image).unwrap();
+    let orders = database.objects().iter().find(|o| o.name == "Orders");
+    let object = orders.unwrap().id;
+    // Columns id, indid and status of sysidxstats lie side by side, 4 bytes each.
+    let key: Vec<u8> = [object.to_le_bytes(), 2_i32.to_le_bytes()].concat();
+    let mut edited = 0;
+    for page in pages_of(&whole, SYSIDXSTATS.name, unit_kind::IN_ROW) {
+        let at = page_mut(&mut whole, page).windows(8).position(|w| w == key);
+        if let Some(at) = at {
+            // 0x2_0000, filtered, is in the third byte of the status.
+            edit(&mut whole, page, |page| page[at + 10] |= 2);
+            edited += 1;
+        }
+    }
+    assert_eq!(edited, 1);
+    let house = attach(&whole).unwrap();
+    assert_eq!(indexes(&house), before - 1);
+    assert_eq!(scan(&house, "Orders").unwrap(), 830);
+    let log = log_of(&house.instance);
+    assert!(log.contains("is left out: it is filtered"), "{log}");
 }
 
 #[test]

@@ -137,6 +137,8 @@ pub mod index_status {
     pub const UNIQUE_CONSTRAINT: i32 = 0x40;
     /// Disabled.
     pub const DISABLED: i32 = 0x80;
+    /// Hypothetical: statistics that a tuning tool made, without rows.
+    pub const HYPOTHETICAL: i32 = 0x100;
     /// No row locks.
     pub const NO_ROW_LOCKS: i32 = 0x200;
     /// No page locks.

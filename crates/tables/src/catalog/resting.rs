@@ -21,8 +21,8 @@ use furrow_datafile::{Database as MdfDatabase, MdfError};
 use furrow_format::catalog::{
     self, AllocUnit, BaseRow, ClassObject, Column, DatabaseFile, IndexColumn, IndexStat,
     MultiReference, ObjectValue, Owner, PhysicalFilegroup, RowsetColumn, RowsetValue, ScalarType,
-    SchemaObject, SingleReference, class, index_kind, layout_status, object_type, unit_kind,
-    value_class,
+    SchemaObject, SingleReference, class, index_kind, index_status, layout_status, object_type,
+    unit_kind, value_class,
 };
 use furrow_format::{AllocUnitId, PageId, RowForm, RowLayout, RowsetId};
 use furrow_space::Space;
@@ -335,6 +335,9 @@ impl TableRows {
         let Some(first) = parts.next() else {
             return Some("it has no rowset".to_owned());
         };
+        if stat.status & index_status::FILTERED != 0 {
+            return Some("it is filtered, so that it lacks rows".to_owned());
+        }
         if stat.kind > index_kind::NONCLUSTERED {
             let kind = match stat.kind {
                 3 => "an XML index",

@@ -12,8 +12,8 @@ use furrow_types::Value;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Status bits of what a reader cannot use: a disabled index, a hypothetical one (0x100), statistics.
-const UNUSED: i32 = index_status::DISABLED | 0x100 | index_status::STATISTICS;
+/// Status bits of what has no rows to read: a disabled index, a hypothetical one, statistics.
+const UNUSED: i32 = index_status::DISABLED | index_status::HYPOTHETICAL | index_status::STATISTICS;
 
 impl Table {
     /// The table that these rows describe. Indexes that cannot be read are left out, and named in `words`;
