@@ -252,7 +252,8 @@ impl Options {
             part => format!(" with 1/{part} of the rows"),
         };
         format!(
-            "order entry: {} warehouses{part}, hot rows {}, five transactions as {}, {pace}, for {} s; log {}, \
+            "order entry: {} warehouses{part}, hot rows {}, five transactions as {}, {pace}, for {} s; \
+             log {}, \
              pool {}",
             self.scale.warehouses,
             self.hot_rows.word(),
