@@ -243,9 +243,10 @@ impl Users {
 
 /// Fails with all sentences, if there are any.
 fn refuse(faults: &[String]) -> Result<(), StepError> {
-    match faults.is_empty() {
-        true => Ok(()),
-        false => Err(StepError::Failed(faults.join("; "))),
+    if faults.is_empty() {
+        Ok(())
+    } else {
+        Err(StepError::Failed(faults.join("; ")))
     }
 }
 

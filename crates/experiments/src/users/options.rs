@@ -129,22 +129,30 @@ impl Options {
     /// What was typed, with defaults for the rest.
     pub fn of(typed: Typed, start: &Start) -> Result<Options, OptionsError> {
         let quick = start.is_quick;
-        let either = |typed: Option<u64>, quick_value, usual| match quick {
-            true => typed.unwrap_or(quick_value),
-            false => typed.unwrap_or(usual),
+        let either = |typed: Option<u64>, quick_value, usual| {
+            if quick {
+                typed.unwrap_or(quick_value)
+            } else {
+                typed.unwrap_or(usual)
+            }
         };
         let options = Options {
-            users: typed.users.unwrap_or_else(|| match quick {
-                true => vec![1, 8, 32],
-                false => vec![1, 50, 100, 200, 300, 400, 600],
+            users: typed.users.unwrap_or_else(|| {
+                if quick {
+                    vec![1, 8, 32]
+                } else {
+                    vec![1, 50, 100, 200, 300, 400, 600]
+                }
             }),
-            files: typed.files.unwrap_or_else(|| match quick {
-                true => vec![1, 4],
-                false => vec![1, 4, 64],
-            }),
-            churn: typed.churn.unwrap_or_else(|| match quick {
-                true => vec![Churn::Database],
-                false => vec![Churn::Off, Churn::Database],
+            files: typed
+                .files
+                .unwrap_or_else(|| if quick { vec![1, 4] } else { vec![1, 4, 64] }),
+            churn: typed.churn.unwrap_or_else(|| {
+                if quick {
+                    vec![Churn::Database]
+                } else {
+                    vec![Churn::Off, Churn::Database]
+                }
             }),
             places: typed.place.resolve(start)?,
             scale: Scale::part(
