@@ -129,13 +129,6 @@ impl Options {
     /// What was typed, with defaults for the rest.
     pub fn of(typed: Typed, start: &Start) -> Result<Options, OptionsError> {
         let quick = start.is_quick;
-        let either = |typed: Option<u64>, quick_value, usual| {
-            if quick {
-                typed.unwrap_or(quick_value)
-            } else {
-                typed.unwrap_or(usual)
-            }
-        };
         let options = Options {
             users: typed.users.unwrap_or_else(|| {
                 if quick {
@@ -165,7 +158,9 @@ impl Options {
             calling: typed.calls.unwrap_or(Calling::Procedures),
             hot_rows: typed.hot_rows.unwrap_or(HotRows::Packed),
             pool: typed.pool,
-            log_bytes: either(typed.log, 64 * MIB, 512 * MIB),
+            log_bytes: typed
+                .log
+                .unwrap_or(if quick { 64 * MIB } else { 512 * MIB }),
         };
         options.check()?;
         Ok(options)

@@ -84,9 +84,9 @@ impl Asked {
             ) => {
                 let is_rolled_back = outcome == Outcome::RolledBack;
                 if is_rolled_back {
-                    self.rolled_back += 1
+                    self.rolled_back += 1;
                 } else {
-                    self.new_orders += 1
+                    self.new_orders += 1;
                 }
                 self.lines += lines.len() as u64;
                 self.remote_lines += lines.iter().filter(|line| line.supply != w).count() as u64;
