@@ -38,6 +38,7 @@ use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::Forecast;
 use furrow_lab::results::{self, Better, Figure, Results, Run, Section};
+use furrow_lab::size::size_text;
 use options::UNIFORM_EXTENTS;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -208,7 +209,11 @@ impl Experiment for Tempdb {
         }
         let first = peak_bytes.first().map(|(volume, _)| volume.clone());
         peak_bytes.extend(first.map(|volume| (volume, self.target.instance_bytes())));
-        let mut steps = vec![format!("tempdb: {} files of {sizes:?} bytes", sizes.len())];
+        let mut steps = vec![format!(
+            "tempdb: {} files, {} together",
+            sizes.len(),
+            size_text(sizes.iter().sum())
+        )];
         steps.extend(IN_TEMPDB.lines().map(str::to_owned));
         Forecast {
             seconds: ASSUMED_OVERHEAD_S + self.options.seconds,

@@ -124,16 +124,16 @@ impl Options {
         let flags = typed
             .trace_flag_1118
             .unwrap_or_else(|| vec!["off".to_owned()]);
-        let usual = match quick {
-            true => vec![Equal(1), Equal(4), Added],
-            false => vec![Equal(1), Equal(2), Equal(4), Equal(8), Unequal, Added],
+        let usual = if quick {
+            vec![Equal(1), Equal(4), Added]
+        } else {
+            vec![Equal(1), Equal(2), Equal(4), Equal(8), Unequal, Added]
         };
         let options = Options {
             layouts: typed.files.unwrap_or(usual),
-            sessions: typed.sessions.unwrap_or_else(|| match quick {
-                true => vec![1, 16],
-                false => vec![1, 16, 64],
-            }),
+            sessions: typed
+                .sessions
+                .unwrap_or_else(|| if quick { vec![1, 16] } else { vec![1, 16, 64] }),
             flags: flags.iter().map(|word| word == "on").collect(),
             places: typed.place.resolve(start)?,
             seconds: typed.seconds.unwrap_or(if quick { 1.0 } else { 20.0 }),

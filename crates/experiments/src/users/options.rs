@@ -129,22 +129,23 @@ impl Options {
     /// What was typed, with defaults for the rest.
     pub fn of(typed: Typed, start: &Start) -> Result<Options, OptionsError> {
         let quick = start.is_quick;
-        let either = |typed: Option<u64>, quick_value, usual| match quick {
-            true => typed.unwrap_or(quick_value),
-            false => typed.unwrap_or(usual),
-        };
         let options = Options {
-            users: typed.users.unwrap_or_else(|| match quick {
-                true => vec![1, 8, 32],
-                false => vec![1, 50, 100, 200, 300, 400, 600],
+            users: typed.users.unwrap_or_else(|| {
+                if quick {
+                    vec![1, 8, 32]
+                } else {
+                    vec![1, 50, 100, 200, 300, 400, 600]
+                }
             }),
-            files: typed.files.unwrap_or_else(|| match quick {
-                true => vec![1, 4],
-                false => vec![1, 4, 64],
-            }),
-            churn: typed.churn.unwrap_or_else(|| match quick {
-                true => vec![Churn::Database],
-                false => vec![Churn::Off, Churn::Database],
+            files: typed
+                .files
+                .unwrap_or_else(|| if quick { vec![1, 4] } else { vec![1, 4, 64] }),
+            churn: typed.churn.unwrap_or_else(|| {
+                if quick {
+                    vec![Churn::Database]
+                } else {
+                    vec![Churn::Off, Churn::Database]
+                }
             }),
             places: typed.place.resolve(start)?,
             scale: Scale::part(
@@ -157,7 +158,9 @@ impl Options {
             calling: typed.calls.unwrap_or(Calling::Procedures),
             hot_rows: typed.hot_rows.unwrap_or(HotRows::Packed),
             pool: typed.pool,
-            log_bytes: either(typed.log, 64 * MIB, 512 * MIB),
+            log_bytes: typed
+                .log
+                .unwrap_or(if quick { 64 * MIB } else { 512 * MIB }),
         };
         options.check()?;
         Ok(options)
@@ -252,7 +255,8 @@ impl Options {
             part => format!(" with 1/{part} of the rows"),
         };
         format!(
-            "order entry: {} warehouses{part}, hot rows {}, five transactions as {}, {pace}, for {} s; log {}, \
+            "order entry: {} warehouses{part}, hot rows {}, five transactions as {}, {pace}, for {} s; \
+             log {}, \
              pool {}",
             self.scale.warehouses,
             self.hot_rows.word(),

@@ -5,6 +5,7 @@
 //! closed loop a session starts the next unit when the last one has ended. With [`Load::rate`] units are due
 //! at fixed times, and a latency counts from when its unit was due: what waits behind a stall is seen.
 
+use super::place::failed;
 use crate::targets::{
     Counters, Session, Target, TargetError, Value, WaitCounters, quoted, read_waits,
 };
@@ -184,7 +185,6 @@ pub fn run(
     work: &dyn Work,
     context: &mut RunContext<'_>,
 ) -> Result<Worked, StepError> {
-    let failed = |e: TargetError| StepError::Failed(e.full());
     let sessions = open_sessions(target, load, work).map_err(failed)?;
     let cancels: Vec<_> = sessions
         .iter()
@@ -477,11 +477,11 @@ fn show(looks: &[Look], load: &Load, context: &mut RunContext<'_>) {
 }
 
 fn gather(ended: Vec<Ended>, shared: &Shared<'_>, start: Moment) -> Result<Worked, StepError> {
-    let failed = |e: String| StepError::Failed(e);
-    let mut latency = new_histogram().map_err(|e| failed(e.to_string()))?;
+    let other = |e: String| StepError::Failed(e);
+    let mut latency = new_histogram().map_err(|e| other(e.to_string()))?;
     for shared in &shared.latencies {
         let added = latency.add(&*shared.lock());
-        added.map_err(|e| failed(e.to_string()))?;
+        added.map_err(|e| other(e.to_string()))?;
     }
     let end = ended
         .iter()

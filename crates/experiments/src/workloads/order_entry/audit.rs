@@ -83,9 +83,10 @@ impl Asked {
                 outcome,
             ) => {
                 let is_rolled_back = outcome == Outcome::RolledBack;
-                match is_rolled_back {
-                    true => self.rolled_back += 1,
-                    false => self.new_orders += 1,
+                if is_rolled_back {
+                    self.rolled_back += 1;
+                } else {
+                    self.new_orders += 1;
                 }
                 self.lines += lines.len() as u64;
                 self.remote_lines += lines.iter().filter(|line| line.supply != w).count() as u64;

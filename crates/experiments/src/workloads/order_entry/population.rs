@@ -130,9 +130,10 @@ impl Population {
 
     pub(super) fn customer(&self, random: &mut Random, (w, d, c): (u32, u32, u32)) -> Vec<Value> {
         let names = self.scale.names();
-        let name = match c <= names {
-            true => c - 1,
-            false => random.nurand(255, self.constants.last_load, (0, names - 1)),
+        let name = if c <= names {
+            c - 1
+        } else {
+            random.nurand(255, self.constants.last_load, (0, names - 1))
         };
         let mut row = vec![int(c), int(d), int(w), text(random.text(8, 16)), text("OE")];
         row.push(text(last_name(name)));
@@ -174,9 +175,10 @@ impl Population {
     ) -> OrderRows {
         let is_delivered = o <= self.scale.delivered();
         let lines = random.uniform(5, 15);
-        let carrier = match is_delivered {
-            true => int(random.uniform(1, 10)),
-            false => Value::Null,
+        let carrier = if is_delivered {
+            int(random.uniform(1, 10))
+        } else {
+            Value::Null
         };
         let mut order = vec![
             int(o),
@@ -188,9 +190,10 @@ impl Population {
         ];
         order.extend([int(lines), int(1)]);
         let line = |number: u32| {
-            let (date, amount) = match is_delivered {
-                true => (text(ENTERED), text("0.00")),
-                false => (Value::Null, text(random.decimal((1, 999_999), 2))),
+            let (date, amount) = if is_delivered {
+                (text(ENTERED), text("0.00"))
+            } else {
+                (Value::Null, text(random.decimal((1, 999_999), 2)))
             };
             let item = random.uniform(1, self.scale.items);
             let mut row = vec![int(o), int(d), int(w), int(number), int(item), int(w), date];

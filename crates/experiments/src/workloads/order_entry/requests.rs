@@ -179,9 +179,10 @@ impl Requests {
     fn payment(&mut self) -> Request {
         let district = self.district();
         let is_remote = self.random.percent(15) && self.scale.warehouses > 1;
-        let home = match is_remote {
-            true => (self.remote(), self.district()),
-            false => (self.warehouse, district),
+        let home = if is_remote {
+            (self.remote(), self.district())
+        } else {
+            (self.warehouse, district)
         };
         Request::Payment {
             district,

@@ -291,9 +291,12 @@ pub(super) const INDEXES: [&str; 2] = [
 impl Table {
     fn statement(&self, hot_rows: HotRows) -> String {
         let is_nullable = |of: &str| of.ends_with("NULL");
-        let column = |(name, of): &(&str, &str)| match is_nullable(of) {
-            true => format!("{name} {of}"),
-            false => format!("{name} {of} NOT NULL"),
+        let column = |(name, of): &(&str, &str)| {
+            if is_nullable(of) {
+                format!("{name} {of}")
+            } else {
+                format!("{name} {of} NOT NULL")
+            }
         };
         let mut parts: Vec<String> = self.columns.iter().map(column).collect();
         if self.is_hot && hot_rows == HotRows::Padded {

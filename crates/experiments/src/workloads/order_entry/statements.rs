@@ -14,47 +14,30 @@ pub(super) struct Statements {
     begin: StatementId,
     commit: StatementId,
     churn: Option<StatementId>,
-    terms: StatementId,
-    next_order: StatementId,
-    order: StatementId,
-    undelivered: StatementId,
-    item: StatementId,
-    stock: Vec<StatementId>,
-    line: StatementId,
-    by_name: StatementId,
-    pay: StatementId,
-    bad_credit: StatementId,
-    pay_district: StatementId,
-    pay_warehouse: StatementId,
-    history: StatementId,
-    balance: StatementId,
-    last_order: StatementId,
-    lines: StatementId,
-    oldest: StatementId,
-    delete: StatementId,
-    carry: StatementId,
-    deliver: StatementId,
-    sum: StatementId,
-    credit: StatementId,
-    ordered: StatementId,
-    low_stock: StatementId,
+    orders: Orders,
+    payments: Payments,
+    looks: Looks,
+    deliveries: Deliveries,
 }
 
 const OF_CUSTOMER: &str = "@c_w_id int, @c_d_id tinyint, @c_id int";
 const WHERE_CUSTOMER: &str = "WHERE c_w_id = @c_w_id AND c_d_id = @c_d_id AND c_id = @c_id";
 const OF_ORDER: &str = "@w_id int, @d_id tinyint, @o_id int";
 
-impl Statements {
-    pub(super) fn prepare(
-        session: &mut dyn Session,
-        districts: u32,
-        churn: Churn,
-    ) -> Result<Statements, TargetError> {
+/// The statements of a new order.
+struct Orders {
+    stock: Vec<StatementId>,
+    terms: StatementId,
+    next_order: StatementId,
+    order: StatementId,
+    undelivered: StatementId,
+    item: StatementId,
+    line: StatementId,
+}
+
+impl Orders {
+    fn prepare(session: &mut dyn Session, districts: u32) -> Result<Orders, TargetError> {
         let mut p = |text: &str, parameters: &str| session.prepare(text, parameters);
-        let churn = match segment(churn) {
-            none if none.is_empty() => None,
-            text => Some(p(&text, "")?),
-        };
         let mut stock = Vec::new();
         for d in 1..=districts {
             stock.push(p(
@@ -65,13 +48,8 @@ impl Statements {
                 "@w_id int, @supply int, @item int, @quantity smallint",
             )?);
         }
-        let by_name = BY_NAME.replace("SELECT @c_id = c_id", "SELECT c_id");
-        Ok(Statements {
-            districts,
-            churn,
+        Ok(Orders {
             stock,
-            begin: p("BEGIN TRANSACTION;", "")?,
-            commit: p("COMMIT TRANSACTION;", "")?,
             terms: p(
                 "SELECT c_discount, c_last, c_credit, w_tax FROM dbo.warehouse JOIN dbo.customer ON c_w_id \
                  = w_id \
@@ -105,6 +83,25 @@ impl Statements {
                 "@w_id int, @d_id tinyint, @o_id int, @n tinyint, @item int, @supply int, @quantity tinyint, \
                  @price decimal(5, 2), @dist char(24)",
             )?,
+        })
+    }
+}
+
+/// The statements of a payment.
+struct Payments {
+    by_name: StatementId,
+    pay: StatementId,
+    bad_credit: StatementId,
+    pay_district: StatementId,
+    pay_warehouse: StatementId,
+    history: StatementId,
+}
+
+impl Payments {
+    fn prepare(session: &mut dyn Session) -> Result<Payments, TargetError> {
+        let mut p = |text: &str, parameters: &str| session.prepare(text, parameters);
+        let by_name = BY_NAME.replace("SELECT @c_id = c_id", "SELECT c_id");
+        Ok(Payments {
             by_name: p(
                 &by_name,
                 "@c_w_id int, @c_d_id tinyint, @c_last varchar(16)",
@@ -140,6 +137,23 @@ impl Statements {
                     "{OF_CUSTOMER}, @amount decimal(6, 2), @w_id int, @d_id tinyint, @data varchar(24)"
                 ),
             )?,
+        })
+    }
+}
+
+/// The statements that only read.
+struct Looks {
+    balance: StatementId,
+    last_order: StatementId,
+    lines: StatementId,
+    ordered: StatementId,
+    low_stock: StatementId,
+}
+
+impl Looks {
+    fn prepare(session: &mut dyn Session) -> Result<Looks, TargetError> {
+        let mut p = |text: &str, parameters: &str| session.prepare(text, parameters);
+        Ok(Looks {
             balance: p(
                 &format!("SELECT c_balance, c_first, c_last FROM dbo.customer {WHERE_CUSTOMER};"),
                 OF_CUSTOMER,
@@ -154,6 +168,32 @@ impl Statements {
                  WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND ol_o_id = @o_id;",
                 OF_ORDER,
             )?,
+            ordered: p(
+                "SELECT d_next_o_id FROM dbo.district WHERE d_w_id = @w_id AND d_id = @d_id;",
+                "@w_id int, @d_id tinyint",
+            )?,
+            low_stock: p(
+                LOW_STOCK,
+                "@w_id int, @d_id tinyint, @o_id int, @threshold smallint",
+            )?,
+        })
+    }
+}
+
+/// The statements of a delivery.
+struct Deliveries {
+    oldest: StatementId,
+    delete: StatementId,
+    carry: StatementId,
+    deliver: StatementId,
+    sum: StatementId,
+    credit: StatementId,
+}
+
+impl Deliveries {
+    fn prepare(session: &mut dyn Session) -> Result<Deliveries, TargetError> {
+        let mut p = |text: &str, parameters: &str| session.prepare(text, parameters);
+        Ok(Deliveries {
             oldest: p(
                 "SELECT TOP (1) no_o_id FROM dbo.new_order WITH (UPDLOCK) WHERE no_w_id = @w_id AND \
                  no_d_id = @d_id ORDER BY no_o_id;",
@@ -186,14 +226,29 @@ impl Statements {
                 ),
                 &format!("{OF_CUSTOMER}, @total decimal(12, 2)"),
             )?,
-            ordered: p(
-                "SELECT d_next_o_id FROM dbo.district WHERE d_w_id = @w_id AND d_id = @d_id;",
-                "@w_id int, @d_id tinyint",
-            )?,
-            low_stock: p(
-                LOW_STOCK,
-                "@w_id int, @d_id tinyint, @o_id int, @threshold smallint",
-            )?,
+        })
+    }
+}
+
+impl Statements {
+    pub(super) fn prepare(
+        session: &mut dyn Session,
+        districts: u32,
+        churn: Churn,
+    ) -> Result<Statements, TargetError> {
+        let churn = match segment(churn) {
+            none if none.is_empty() => None,
+            text => Some(session.prepare(&text, "")?),
+        };
+        Ok(Statements {
+            districts,
+            churn,
+            begin: session.prepare("BEGIN TRANSACTION;", "")?,
+            commit: session.prepare("COMMIT TRANSACTION;", "")?,
+            orders: Orders::prepare(session, districts)?,
+            payments: Payments::prepare(session)?,
+            looks: Looks::prepare(session)?,
+            deliveries: Deliveries::prepare(session)?,
         })
     }
 
@@ -208,7 +263,10 @@ impl Statements {
             return Ok(number);
         }
         let [_, name] = found(customer);
-        first(&session.query(self.by_name, &[int(w), int(d), name])?, 0)
+        first(
+            &session.query(self.payments.by_name, &[int(w), int(d), name])?,
+            0,
+        )
     }
 
     fn new_order(
@@ -218,22 +276,22 @@ impl Statements {
         (d, c): (u32, u32),
         lines: &[Line],
     ) -> Result<Outcome, TargetError> {
-        session.query(self.terms, &[w, d, c].map(int))?;
-        let order = first(&session.query(self.next_order, &[w, d].map(int))?, 0)?;
+        session.query(self.orders.terms, &[w, d, c].map(int))?;
+        let order = first(&session.query(self.orders.next_order, &[w, d].map(int))?, 0)?;
         let is_local = lines.iter().all(|line| line.supply == w);
         let mut values = vec![int(w), int(d), order.clone(), int(c)];
         values.extend([lines.len() as u32, u32::from(is_local)].map(int));
-        session.execute(self.order, &values)?;
-        session.execute(self.undelivered, &[int(w), int(d), order.clone()])?;
+        session.execute(self.orders.order, &values)?;
+        session.execute(self.orders.undelivered, &[int(w), int(d), order.clone()])?;
         for (n, line) in (1..).zip(lines) {
-            let item = session.query(self.item, &[int(line.item)])?;
+            let item = session.query(self.orders.item, &[int(line.item)])?;
             if item.rows.is_empty() {
                 session.batch("ROLLBACK TRANSACTION;")?;
                 return Ok(Outcome::RolledBack);
             }
             let price = first(&item, 0)?;
             let values = [w, line.supply, line.item, line.quantity].map(int);
-            let update = self.stock.get(d as usize - 1).copied();
+            let update = self.orders.stock.get(d as usize - 1).copied();
             let update = update.ok_or_else(|| TargetError::other("there is no such district"))?;
             let stock = session.query(update, &values)?;
             let dist = first(&stock, 0)?;
@@ -243,7 +301,7 @@ impl Statements {
             let mut values = vec![int(w), int(d), order.clone()];
             values.extend([n, line.item, line.supply, line.quantity].map(int));
             values.extend([price, dist]);
-            session.execute(self.line, &values)?;
+            session.execute(self.orders.line, &values)?;
         }
         Ok(Outcome::Committed)
     }
@@ -257,16 +315,17 @@ impl Statements {
     ) -> Result<Outcome, TargetError> {
         let customer = self.customer(session, home, customer)?;
         let mut values = vec![int(home.0), int(home.1), customer, amount(cents)];
-        let paid = session.query(self.pay, &values)?;
+        let paid = session.query(self.payments.pay, &values)?;
         values.extend([int(w), int(d)]);
         if first(&paid, 0)?.to_string() == "BC" {
-            session.execute(self.bad_credit, &values)?;
+            session.execute(self.payments.bad_credit, &values)?;
         }
-        let district = session.query(self.pay_district, &[int(w), int(d), amount(cents)])?;
-        let warehouse = session.query(self.pay_warehouse, &[int(w), amount(cents)])?;
+        let district =
+            session.query(self.payments.pay_district, &[int(w), int(d), amount(cents)])?;
+        let warehouse = session.query(self.payments.pay_warehouse, &[int(w), amount(cents)])?;
         let names = format!("{}    {}", first(&warehouse, 0)?, first(&district, 0)?);
         values.push(Value::Text(names));
-        session.execute(self.history, &values)?;
+        session.execute(self.payments.history, &values)?;
         Ok(Outcome::Committed)
     }
 
@@ -278,10 +337,10 @@ impl Statements {
     ) -> Result<Outcome, TargetError> {
         let customer = self.customer(session, (w, d), customer)?;
         let values = [int(w), int(d), customer];
-        session.query(self.balance, &values)?;
-        let order = session.query(self.last_order, &values)?;
+        session.query(self.looks.balance, &values)?;
+        let order = session.query(self.looks.last_order, &values)?;
         if !order.rows.is_empty() {
-            session.query(self.lines, &[int(w), int(d), first(&order, 0)?])?;
+            session.query(self.looks.lines, &[int(w), int(d), first(&order, 0)?])?;
         }
         Ok(Outcome::Committed)
     }
@@ -293,18 +352,18 @@ impl Statements {
         (w, d): (u32, u32),
         carrier: u32,
     ) -> Result<bool, TargetError> {
-        let oldest = session.query(self.oldest, &[w, d].map(int))?;
+        let oldest = session.query(self.deliveries.oldest, &[w, d].map(int))?;
         if oldest.rows.is_empty() {
             return Ok(false);
         }
         let order = [int(w), int(d), first(&oldest, 0)?];
-        session.execute(self.delete, &order)?;
+        session.execute(self.deliveries.delete, &order)?;
         let mut values = order.to_vec();
         values.push(int(carrier));
-        let customer = first(&session.query(self.carry, &values)?, 0)?;
-        session.execute(self.deliver, &order)?;
-        let total = first(&session.query(self.sum, &order)?, 0)?;
-        session.execute(self.credit, &[int(w), int(d), customer, total])?;
+        let customer = first(&session.query(self.deliveries.carry, &values)?, 0)?;
+        session.execute(self.deliveries.deliver, &order)?;
+        let total = first(&session.query(self.deliveries.sum, &order)?, 0)?;
+        session.execute(self.deliveries.credit, &[int(w), int(d), customer, total])?;
         Ok(true)
     }
 
@@ -345,9 +404,9 @@ impl Statements {
                 district,
                 threshold,
             } => {
-                let next = session.query(self.ordered, &[w, *district].map(int))?;
+                let next = session.query(self.looks.ordered, &[w, *district].map(int))?;
                 let values = [int(w), int(*district), first(&next, 0)?, int(*threshold)];
-                session.query(self.low_stock, &values)?;
+                session.query(self.looks.low_stock, &values)?;
                 Ok(Outcome::Committed)
             }
         }
