@@ -7,13 +7,15 @@
 use crate::directory::{Directory, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::reader::read_block;
-use crate::{LogError, LogScan};
+use crate::{LogError, LogScan, Record};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, Fill};
 use std::sync::Arc;
 
 /// VLFs that a log needs beside those that hold its blocks.
 const SPARE_VLFS: u64 = 1;
+/// How much is made zero at once.
+const ZERO_BYTES: usize = 1 << 20;
 
 /// A log file that is being put together. Until [`LogImage::finish`] it is none.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub struct LogImage {
     file: Arc<dyn File>,
     directory: Directory,
     first_seq: u32,
+    /// Records from here on are left out.
+    stop: Lsn,
 }
 
 impl LogImage {
@@ -65,6 +69,7 @@ impl LogImage {
             file,
             directory,
             first_seq: first.0,
+            stop: Lsn::MAX,
         })
     }
 
@@ -88,6 +93,7 @@ impl LogImage {
             file,
             directory,
             first_seq,
+            stop: Lsn::MAX,
         };
         Ok((image, end))
     }
@@ -133,6 +139,34 @@ impl LogImage {
         self.directory.checkpoint
     }
 
+    /// Leaves records from `stop` on out of what is written from now on. [`LogImage::cut`] follows.
+    pub fn stop_at(&mut self, stop: Lsn) {
+        self.stop = stop;
+    }
+
+    /// Makes the log end before [`LogImage::stop_at`], whatever was written behind it before.
+    pub fn cut(&self) -> Result<(), LogError> {
+        if self.stop == Lsn::MAX {
+            return Ok(());
+        }
+        let Some(at) = self.stop.vlf().checked_sub(self.first_seq) else {
+            return Ok(());
+        };
+        let mut vlfs = self.directory.vlfs().into_iter().skip(at as usize);
+        let Some((start, size)) = vlfs.next() else {
+            return Ok(());
+        };
+        let offset = u64::from(self.stop.block()) * SECTOR as u64;
+        let room = size.saturating_sub(offset);
+        let shortened = read_block(&*self.file, start + offset, room, self.directory.log_id())?;
+        let stays = shortened.filter(|b| b.last_lsn() < self.stop);
+        let sector = self.directory.sector as usize;
+        let used = stays.map_or(0, |b| BlockHeader::padded(b.header.used as usize, sector));
+        zero(&*self.file, (start + offset + used as u64, start + size))?;
+        let rest = vlfs.next().map_or(start + size, |next| next.0);
+        zero(&*self.file, (rest, self.directory.file_bytes()))
+    }
+
     /// Writes a block at its place. Several threads may do this side by side.
     pub fn write(&self, block: &[u8]) -> Result<Lsn, LogError> {
         let bad = || LogError::Missing(Lsn(u64_at(block, 16).unwrap_or(0)));
@@ -145,6 +179,16 @@ impl LogImage {
             // A log backup may begin before the full backup that it is restored behind.
             return Ok(header.lsn);
         }
+        if header.lsn >= self.stop {
+            return Ok(header.lsn);
+        }
+        let (block, header) = match header.lsn.0 + u64::from(header.records) < self.stop.0 {
+            true => (block, header),
+            false => match shortened(block, header, self.stop).ok_or_else(bad)? {
+                (_, none) if none.records == 0 => return Ok(none.lsn),
+                kept => kept,
+            },
+        };
         let at = header.lsn.vlf().checked_sub(self.first_seq);
         let vlfs = self.directory.vlfs();
         let place = at.and_then(|at| vlfs.get(at as usize)).ok_or_else(bad)?;
@@ -174,4 +218,38 @@ impl LogImage {
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
+}
+
+/// A block without its records from `stop` on.
+fn shortened(block: &[u8], header: BlockHeader, stop: Lsn) -> Option<(&[u8], BlockHeader)> {
+    let mut used = BLOCK_HEADER_BYTES;
+    let records = stop.0.checked_sub(header.lsn.0)?.checked_sub(1)?;
+    for _ in 0..records {
+        used += Record::read(block.get(used..)?)?.1;
+    }
+    let header = BlockHeader {
+        used: used as u32,
+        records: records as u16,
+        ..header
+    };
+    debug_assert!(
+        header.lsn.0 + records < stop.0,
+        "records before the stop stay"
+    );
+    Some((block.get(..used)?, header))
+}
+
+/// Writes zeros over a span of a file, where there are none.
+fn zero(file: &dyn File, (from, end): (u64, u64)) -> Result<(), LogError> {
+    let mut at = from;
+    while at < end {
+        let len = (end - at).min(ZERO_BYTES as u64) as usize;
+        let mut bytes = AlignedBuf::new(len);
+        file.read_at(at, &mut bytes)?;
+        if bytes.iter().any(|&b| b != 0) {
+            file.write_at(at, &AlignedBuf::new(len))?;
+        }
+        at += len as u64;
+    }
+    Ok(())
 }

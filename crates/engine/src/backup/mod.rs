@@ -31,7 +31,9 @@ mod base;
 mod chain;
 pub(crate) mod coverage;
 mod source;
+mod stop;
 
 pub use base::FileOrigin;
 pub(crate) use chain::chain_of;
 pub use source::{BackupFacts, BackupScope, BackupSource};
+pub use stop::{StopPoint, StopSearch};

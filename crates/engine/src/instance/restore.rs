@@ -317,6 +317,12 @@ impl Restoring {
         Ok(Some(changed))
     }
 
+    /// The log that is put in place ends before this record.
+    pub fn stop_at(&mut self, stop: Lsn) {
+        debug_assert!(stop > self.applied, "what is in place is not taken back");
+        self.log.stop_at(stop);
+    }
+
     /// Writes a block of the log. Several threads may do this side by side.
     pub fn write_log(&self, block: &[u8]) -> Result<(), EngineError> {
         self.log.write(block)?;
@@ -328,6 +334,7 @@ impl Restoring {
         for file in self.files.values() {
             file.sync()?;
         }
+        self.log.cut()?;
         self.log.finish(self.checkpoint)?;
         Ok((self.shared, self.listed))
     }
