@@ -54,7 +54,10 @@ mod shared;
 mod threads;
 
 pub use alter::{FileChange, Shrink, Shrunk};
-pub use backup::{BackupFacts, BackupScope, BackupSource, FileOrigin, StopPoint, StopSearch};
+pub use backup::{
+    BackupFacts, BackupScope, BackupSource, FileOrigin, MOST_RESTORED_PAGES, PageRestore,
+    PageSource, StopPoint, StopSearch, page_of_text,
+};
 pub use checking::{Checked, SnapshotInfo};
 pub use database::{ClientSink, Database, Session};
 pub use files::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, directory_error, log_name};

@@ -22,7 +22,8 @@ const ZERO_BYTES: usize = 1 << 20;
 pub struct LogImage {
     file: Arc<dyn File>,
     directory: Directory,
-    first_seq: u32,
+    /// The sequence number of each VLF in file order; 0 of one that nothing was written to.
+    seqs: Vec<u32>,
     /// Records from here on are left out.
     stop: Lsn,
 }
@@ -65,15 +66,18 @@ impl LogImage {
         let spare = missing.div_ceil(largest).max(SPARE_VLFS);
         directory.push(largest, u32::try_from(spare).unwrap_or(u32::MAX))?;
         file.resize(directory.file_bytes(), Fill::Allocate)?;
+        let mut seqs: Vec<u32> = vlfs.iter().map(|v| v.0).collect();
+        seqs.resize(directory.vlfs().len(), 0);
         Ok(LogImage {
             file,
             directory,
-            first_seq: first.0,
+            seqs,
             stop: Lsn::MAX,
         })
     }
 
-    /// Goes on with a log file that was put together before, and not opened since; where its log ends.
+    /// Goes on with a log file that was put together before, or written by a database that was closed; where
+    /// its log ends.
     pub fn reopen(file: Arc<dyn File>, binding: [u8; 16]) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
@@ -87,12 +91,10 @@ impl LogImage {
             }
         }
         let (_, directory, seqs, _) = scan.into_parts();
-        let first_seq = seqs.first().copied().filter(|seq| *seq != 0);
-        let first_seq = first_seq.ok_or(LogError::Missing(end))?;
         let image = LogImage {
             file,
             directory,
-            first_seq,
+            seqs,
             stop: Lsn::MAX,
         };
         Ok((image, end))
@@ -100,38 +102,36 @@ impl LogImage {
 
     /// Makes place for more VLFs (number, size), which may begin with such as are there.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
-        let mut directory = self.directory.clone();
-        let there = directory.vlfs().len() as u32;
-        // VLFs without a block, the spare ones, get their sizes now.
-        let last_used = self.last_used_vlf()?;
-        let used = last_used.saturating_sub(self.first_seq) + 1;
-        directory.pop(there.saturating_sub(used));
-        for &(seq, size) in vlfs.iter().filter(|v| v.0 > last_used) {
-            let next = self.first_seq + directory.vlfs().len() as u32;
-            if seq != next || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
+        let (mut directory, mut seqs) = (self.directory.clone(), self.seqs.clone());
+        // VLFs at the end of the file without a block, the spare ones, get their sizes now.
+        let used = seqs
+            .iter()
+            .rposition(|seq| *seq != 0)
+            .map_or(0, |last| last + 1);
+        directory.pop((seqs.len() - used) as u32);
+        seqs.truncate(used);
+        let mut last = seqs.iter().copied().max().unwrap_or(0);
+        for &(seq, size) in vlfs.iter().filter(|v| v.0 > last).collect::<Vec<_>>() {
+            if seq != last + 1 || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
                 return Err(LogError::Missing(Lsn::new(seq, 0, 0).unwrap_or(Lsn::ZERO)));
             }
             directory.push(size, 1)?;
+            seqs.push(seq);
+            last = seq;
         }
         let largest = directory.vlfs().iter().map(|v| v.1).max().unwrap_or(0);
         directory.push(largest, SPARE_VLFS as u32)?;
+        seqs.resize(directory.vlfs().len(), 0);
         let bytes = directory.file_bytes().max(self.file.len_bytes()?);
         self.file.resize(bytes, Fill::Allocate)?;
-        self.directory = directory;
+        (self.directory, self.seqs) = (directory, seqs);
         Ok(())
     }
 
-    /// The number of the last VLF that a block was written to.
-    fn last_used_vlf(&self) -> Result<u32, LogError> {
-        let mut last = self.first_seq;
-        for (at, (start, size)) in self.directory.vlfs().into_iter().enumerate() {
-            let block = read_block(&*self.file, start, size, self.directory.log_id())?;
-            let seq = self.first_seq + at as u32;
-            if block.is_some_and(|b| b.header.lsn.vlf() == seq) {
-                last = seq;
-            }
-        }
-        Ok(last)
+    /// Start and size of the VLF with this number.
+    fn place(&self, seq: u32) -> Option<(u64, u64)> {
+        let at = self.seqs.iter().position(|s| *s == seq && seq != 0)?;
+        self.directory.vlfs().get(at).copied()
     }
 
     /// Where recovery begins, as the file says.
@@ -149,22 +149,21 @@ impl LogImage {
         if self.stop == Lsn::MAX {
             return Ok(());
         }
-        let Some(at) = self.stop.vlf().checked_sub(self.first_seq) else {
-            return Ok(());
-        };
-        let mut vlfs = self.directory.vlfs().into_iter().skip(at as usize);
-        let Some((start, size)) = vlfs.next() else {
-            return Ok(());
-        };
-        let offset = u64::from(self.stop.block()) * SECTOR as u64;
-        let room = size.saturating_sub(offset);
-        let shortened = read_block(&*self.file, start + offset, room, self.directory.log_id())?;
-        let stays = shortened.filter(|b| b.last_lsn() < self.stop);
-        let sector = self.directory.sector as usize;
-        let used = stays.map_or(0, |b| BlockHeader::padded(b.header.used as usize, sector));
-        zero(&*self.file, (start + offset + used as u64, start + size))?;
-        let rest = vlfs.next().map_or(start + size, |next| next.0);
-        zero(&*self.file, (rest, self.directory.file_bytes()))
+        let last = self.stop.vlf();
+        if let Some((start, size)) = self.place(last) {
+            let offset = u64::from(self.stop.block()) * SECTOR as u64;
+            let (at, room) = (start + offset, size.saturating_sub(offset));
+            let block = read_block(&*self.file, at, room, self.directory.log_id())?;
+            let stays = block.filter(|b| b.last_lsn() < self.stop);
+            let sector = self.directory.sector as usize;
+            let used = stays.map_or(0, |b| BlockHeader::padded(b.header.used as usize, sector));
+            zero(&*self.file, (at + used as u64, start + size))?;
+        }
+        let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
+        for ((start, size), _) in vlfs.filter(|(_, seq)| **seq == 0 || **seq > last) {
+            zero(&*self.file, (start, start + size))?;
+        }
+        Ok(())
     }
 
     /// Writes a block at its place. Several threads may do this side by side.
@@ -175,7 +174,8 @@ impl LogImage {
         if !header.checksum_fits(block) || header.used as usize != block.len() {
             return Err(bad());
         }
-        if header.lsn.vlf() < self.first_seq {
+        let oldest = self.seqs.iter().copied().filter(|seq| *seq != 0).min();
+        if oldest.is_some_and(|oldest| header.lsn.vlf() < oldest) {
             // A log backup may begin before the full backup that it is restored behind.
             return Ok(header.lsn);
         }
@@ -189,9 +189,7 @@ impl LogImage {
                 kept => kept,
             },
         };
-        let at = header.lsn.vlf().checked_sub(self.first_seq);
-        let vlfs = self.directory.vlfs();
-        let place = at.and_then(|at| vlfs.get(at as usize)).ok_or_else(bad)?;
+        let place = self.place(header.lsn.vlf()).ok_or_else(bad)?;
         let offset = u64::from(header.lsn.block()) * SECTOR as u64;
         let padded = BlockHeader::padded(block.len(), self.directory.sector as usize);
         if offset + padded as u64 > place.1 || block.len() < BLOCK_HEADER_BYTES {

@@ -4,6 +4,8 @@ use super::{MessageInfo, messages};
 
 pub(super) const ROWS: &[MessageInfo] = messages! {
     3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
+    3004 16 1 "The primary filegroup cannot be backed up as a file backup because the database is using \
+        the SIMPLE recovery model. Consider taking a partial backup by specifying READ_WRITE_FILEGROUPS.";
     3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";
     3011 16 1 "All backup devices must be of the same general class (for example, DISK and TAPE).";
     3013 16 1 "%hs is terminating abnormally.";
@@ -122,6 +124,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     4318 16 1 "File '%ls' has been rolled forward to LSN %.*ls. This log terminates at LSN %.*ls, \
         which is too early to apply the WITH RECOVERY option. Reissue the RESTORE LOG statement \
         WITH NORECOVERY.";
+    4320 16 1 "The file \"%ls\" was not fully restored by a database or file restore. The entire file must \
+        be successfully restored before applying this backup set.";
     4322 10 1 "This backup set contains records that were logged before the designated point in \
         time. The database is being left in the restoring state so that more roll forward can be \
         performed.";

@@ -9,15 +9,20 @@
 
 mod copy;
 mod media_set;
+mod parts;
+mod stop;
 
 pub use media_set::MediaSet;
+pub use parts::{restore_files, restore_pages};
 
 use crate::BackupError;
 use crate::error::shown;
 use crate::media::{BackupKind, SetFile, SetInfo};
 use crate::run::{FilePages, Listener};
 use copy::{Copying, Place};
-use furrow_engine::{Database, DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring};
+use furrow_engine::{
+    Database, DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring, StopPoint,
+};
 use furrow_format::{FileId, Lsn};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
@@ -26,9 +31,10 @@ use furrow_types::Guid;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use stop::Stops;
 
 /// How a database is restored.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RestoreRequest {
     /// The name it gets.
     pub name: String,
@@ -44,6 +50,8 @@ pub struct RestoreRequest {
     pub checksum: Option<bool>,
     /// CONTINUE_AFTER_ERROR.
     pub continue_after_error: bool,
+    /// STOPAT, STOPATMARK, STOPBEFOREMARK.
+    pub stop: Option<StopPoint>,
 }
 
 /// What a restore has done.
@@ -57,10 +65,16 @@ pub struct RestoreReport {
     pub pages: u64,
     /// How long it took.
     pub elapsed_us: u64,
+    /// What is to be said: 4322 or 4329 where the point to stop at was not reached, so that the database is
+    /// RESTORING whatever was asked for.
+    pub notice: Option<Message>,
 }
 
 fn pages_of(info: &SetInfo, log: bool) -> Vec<FilePages> {
-    let files = info.files.iter().filter(|f| (f.filegroup == 0) == log);
+    let files = info
+        .files
+        .iter()
+        .filter(|f| (f.filegroup == 0) == log && f.present);
     let named = files.map(|f| FilePages {
         name: f.name.clone(),
         pages: f.pages,
@@ -80,6 +94,10 @@ pub fn restore_database(
     let position = request.position.unwrap_or(1);
     let info = media.info(position)?;
     let checks = page_checks(&info, request.checksum)?;
+    let notice = match &request.stop {
+        Some(stop) => Some(stop::of_database(&info, stop)?),
+        None => None,
+    };
     let restoring = match info.kind {
         BackupKind::Differential => begin_differential(instance, &info, request)?,
         _ => {
@@ -94,7 +112,13 @@ pub fn restore_database(
         database: &info.database,
     };
     copying.run(media, (position, &info), listener)?;
-    ended(instance, (restoring, info), (request, begun), listener)
+    let restored = Restored {
+        restoring,
+        info,
+        begun,
+        notice,
+    };
+    ended(instance, restored, request, listener)
 }
 
 /// A differential backup goes over its base alone (3136), and not back behind log that is in place.
@@ -115,20 +139,30 @@ fn begin_differential(
     Ok(instance.begin_differential(restoring, &spec)?)
 }
 
+/// A backup whose pages and log are in place.
+struct Restored {
+    restoring: Restoring,
+    info: SetInfo,
+    begun: Moment,
+    /// What is to be said where the restore did not come to the point where it is to stop.
+    notice: Option<Message>,
+}
+
 /// Everything is in place: recovery, or not yet.
 fn ended(
     instance: &Arc<Instance>,
-    (restoring, info): (Restoring, SetInfo),
-    (request, begun): (&RestoreRequest, Moment),
+    restored: Restored,
+    request: &RestoreRequest,
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
+    let info = restored.info;
     let mut files = pages_of(&info, false);
     files.extend(pages_of(&info, true));
     listener.files_done(request.position.unwrap_or(1), &files);
-    let database = match request.recovery {
-        true => Some(instance.recover_restored(restoring)?),
+    let database = match request.recovery && restored.notice.is_none() {
+        true => Some(instance.recover_restored(restored.restoring)?),
         false => {
-            instance.leave_restoring(restoring)?;
+            instance.leave_restoring(restored.restoring)?;
             None
         }
     };
@@ -136,7 +170,8 @@ fn ended(
         pages: files.iter().map(|f| f.pages).sum(),
         info,
         database,
-        elapsed_us: begun.elapsed_us(),
+        elapsed_us: restored.begun.elapsed_us(),
+        notice: restored.notice,
     })
 }
 
@@ -154,14 +189,29 @@ pub fn restore_log(
     if info.kind != BackupKind::Log {
         return Err(BackupError::refused(3122, &[position.into()]));
     }
+    if let Some(db) = parts::restoring_pages(instance, &request.name) {
+        return parts::pages_from_log(&db, media, (&info, request, begun), listener);
+    }
     let mut restoring = instance.resume_restore(&request.name)?;
     if restoring.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
     follows(&info, restoring.applied())?;
+    let stops = match &request.stop {
+        Some(point) => stop::find(media, (position, &info), point, restoring.applied())?,
+        None => Stops::Nowhere,
+    };
     // A file that is in place stays there; one that was added since is made.
     let spec = spec_of(instance, &info, request)?;
     instance.extend_restore(&mut restoring, &spec)?;
+    let notice = match stops {
+        Stops::Nowhere => None,
+        Stops::Behind(notice) => Some(notice),
+        Stops::Before(lsn) => {
+            restoring.stop_at(lsn);
+            None
+        }
+    };
     let copying = Copying {
         place: Place::Files(&restoring),
         checks: false,
@@ -169,7 +219,13 @@ pub fn restore_log(
         database: &info.database,
     };
     copying.run(media, (position, &info), listener)?;
-    ended(instance, (restoring, info), (request, begun), listener)
+    let restored = Restored {
+        restoring,
+        info,
+        begun,
+        notice,
+    };
+    ended(instance, restored, request, listener)
 }
 
 /// Whether a log backup goes on where the log in place ends: 4305 where log between them is missing, 4326
@@ -194,6 +250,10 @@ fn follows(info: &SetInfo, applied: Lsn) -> Result<(), BackupError> {
 
 /// RESTORE DATABASE ... WITH RECOVERY without media: brings a database online that was left RESTORING.
 pub fn recover_only(instance: &Arc<Instance>, name: &str) -> Result<Arc<Database>, BackupError> {
+    if let Some(db) = parts::restoring_pages(instance, name) {
+        db.complete_page_restore()?;
+        return Ok(db);
+    }
     Ok(instance.recover_restoring(name)?)
 }
 
@@ -304,6 +364,7 @@ fn spec_of(
             guid: file.guid,
             created: Lsn(file.created_lsn),
             first_pages: file.first_pages,
+            moved: moved.is_some(),
         });
     }
     Ok(RestoreSpec {

@@ -29,6 +29,8 @@ pub enum BackupScope {
     CopyOnly,
     /// What has changed since the base.
     Differential,
+    /// Some of its files: neither a base nor the begin of a log chain.
+    Files,
     /// The log.
     Log,
 }
@@ -172,7 +174,7 @@ impl BackupSource {
         match self.facts.scope {
             BackupScope::Log => db.note_log_backup(self.last_lsn)?,
             BackupScope::Full => db.note_full_backup(&self.facts, set)?,
-            BackupScope::CopyOnly | BackupScope::Differential => {}
+            BackupScope::CopyOnly | BackupScope::Files | BackupScope::Differential => {}
         }
         if let Some(base) = self.base.take() {
             base.settle()?;

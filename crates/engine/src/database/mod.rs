@@ -15,6 +15,7 @@ pub(crate) use assemble::{Parts, Registration};
 pub(crate) use close::{clear_flag, force_boot};
 pub(crate) use hooks::Hooks;
 
+use crate::backup::PageStage;
 use crate::files::{FileBook, FilePlan};
 use crate::keeper::Keeper;
 use crate::shared::Shared;
@@ -44,6 +45,8 @@ pub struct Database {
     pub(crate) shrink_bytes: AtomicU64,
     /// Messages to report to the client that opened the database.
     pub(crate) messages: Mutex<Vec<Message>>,
+    /// Pages that are being restored.
+    pub(crate) stage: Mutex<PageStage>,
 }
 
 impl Deref for Database {

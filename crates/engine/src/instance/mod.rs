@@ -10,6 +10,7 @@ mod look;
 mod physical;
 mod rename;
 mod restore;
+mod restore_files;
 mod roll_forward;
 mod start_options;
 mod state;

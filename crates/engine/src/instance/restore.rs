@@ -20,7 +20,8 @@ use furrow_format::{
     BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
     PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word, stamp_checksum,
 };
-use furrow_io::{Access, File, Fill, random};
+use furrow_io::sync::Mutex;
+use furrow_io::{Access, AlignedBuf, File, Fill, random};
 use furrow_log::LogImage;
 use furrow_tables::DatabaseState;
 use furrow_tables::EngineError;
@@ -57,6 +58,8 @@ pub struct RestoreFile {
     pub created: Lsn,
     /// The size it was made with.
     pub first_pages: u32,
+    /// Whether MOVE says where it goes.
+    pub moved: bool,
 }
 
 /// A database to restore.
@@ -97,6 +100,8 @@ pub struct Restoring {
     pub(super) log: LogImage,
     pub(super) applied: Lsn,
     pub(super) pages: RestoredPages,
+    /// Headers of files that are written last.
+    pub(super) held: Mutex<BTreeMap<u16, AlignedBuf>>,
 }
 
 /// What is restored from a set that has pages.
@@ -106,6 +111,13 @@ pub(super) enum RestoredPages {
     Full(Guid),
     /// Of other sets: the base and what has changed since stay as they are on the pages.
     AsBackedUp,
+    /// Some files of a full backup, or of one of files.
+    Files {
+        /// The end of the log that the files need.
+        last_lsn: Lsn,
+        /// Whether the log in place stays.
+        log_stays: bool,
+    },
 }
 
 impl Instance {
@@ -173,6 +185,7 @@ impl Instance {
             log,
             applied: Lsn::ZERO,
             pages: RestoredPages::Full(spec.base),
+            held: Mutex::default(),
         })
     }
 
@@ -265,20 +278,34 @@ impl Restoring {
     /// Writes pages of a data file. Several threads may do this side by side.
     pub fn write_pages(&self, first: PageId, bytes: &[u8]) -> Result<(), EngineError> {
         let strange = || EngineError::Damaged(format!("the backup has no file {}", first.file));
-        let file = self.files.get(&first.file.0).ok_or_else(strange)?;
+        let by_themselves = matches!(self.pages, RestoredPages::Files { .. });
+        let file = match self.files.get(&first.file.0) {
+            None if by_themselves => return Ok(()),
+            file => file.ok_or_else(strange)?,
+        };
         let offset = u64::from(first.page.0) * PAGE_SIZE as u64;
         if offset + bytes.len() as u64 > file.len_bytes()? {
             let text = format!("page {first} lies behind the end of its file");
             return Err(EngineError::Damaged(text));
         }
-        file.write_at(offset, bytes)?;
+        match first.page.0 {
+            0 if by_themselves => {
+                let behind = bytes.get(PAGE_SIZE..).unwrap_or_default();
+                file.write_at(PAGE_SIZE as u64, behind)?;
+            }
+            _ => file.write_at(offset, bytes)?,
+        }
         for (at, page) in (first.page.0..).zip(bytes.as_chunks::<PAGE_SIZE>().0) {
             let id = PageId {
                 page: PageNo(at),
                 ..first
             };
             if let Some(page) = self.as_restored(id, page)? {
-                let bytes = furrow_io::AlignedBuf::copy_of(&page[..]);
+                if at == 0 && by_themselves {
+                    self.hold_header(id.file.0, &page[..]);
+                    continue;
+                }
+                let bytes = AlignedBuf::copy_of(&page[..]);
                 file.write_at(u64::from(at) * PAGE_SIZE as u64, &bytes)?;
             }
         }
@@ -298,9 +325,13 @@ impl Restoring {
             (0, _) => {
                 let bad = |e: furrow_format::FileHeaderError| EngineError::Damaged(e.to_string());
                 FileHeader::set_binding(page, Guid(self.listed.binding)).map_err(bad)?;
-                FileHeader::set_max_lsn(page, self.checkpoint).map_err(bad)?;
+                let needs = match self.pages {
+                    RestoredPages::Files { last_lsn, .. } => last_lsn,
+                    _ => self.checkpoint,
+                };
+                FileHeader::set_max_lsn(page, needs).map_err(bad)?;
             }
-            (_, RestoredPages::AsBackedUp) => return Ok(None),
+            (_, RestoredPages::AsBackedUp | RestoredPages::Files { .. }) => return Ok(None),
             (_, RestoredPages::Full(base)) if id == BOOT_PAGE => {
                 field::DIFFERENTIAL_BASE.set(page, base.0);
                 field::FULL_BACKUP_LSN.set(page, self.checkpoint.to_bytes());
@@ -325,6 +356,15 @@ impl Restoring {
 
     /// Writes a block of the log. Several threads may do this side by side.
     pub fn write_log(&self, block: &[u8]) -> Result<(), EngineError> {
+        if matches!(
+            self.pages,
+            RestoredPages::Files {
+                log_stays: true,
+                ..
+            }
+        ) {
+            return Ok(());
+        }
         self.log.write(block)?;
         Ok(())
     }
@@ -335,6 +375,7 @@ impl Restoring {
             file.sync()?;
         }
         self.log.cut()?;
+        self.write_headers()?;
         self.log.finish(self.checkpoint)?;
         Ok((self.shared, self.listed))
     }
@@ -350,7 +391,7 @@ impl Instance {
     pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
         let (_, listed) = restoring.settle()?;
-        self.recover_listed(&listed)
+        self.recover_reached(&listed)
     }
 
     /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
@@ -368,10 +409,18 @@ impl Instance {
                     true => EngineError::refused(4333, &[]),
                     false => e,
                 })?);
-                self.recover_listed(&listed)
+                self.recover_reached(&listed)
             }
             _ => Err(EngineError::refused(3153, &[])),
         }
+    }
+
+    /// Recovers a database whose log reaches as far as its files need: else 4318.
+    fn recover_reached(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
+        self.recover_listed(listed).or_else(|e| {
+            self.short_of(&listed.name)?;
+            Err(e)
+        })
     }
 
     fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {

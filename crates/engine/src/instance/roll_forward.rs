@@ -16,6 +16,7 @@ use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
 use crate::opening::header_of;
 use crate::shared::{Listed, Phase};
 use furrow_format::{Boot, Lsn, PAGE_SIZE};
+use furrow_io::sync::Mutex;
 use furrow_io::{Access, File, Fill, Open};
 use furrow_log::LogImage;
 use furrow_space::new_file_pages;
@@ -102,6 +103,7 @@ impl Instance {
             log,
             applied,
             pages: RestoredPages::AsBackedUp,
+            held: Mutex::default(),
         })
     }
 
@@ -199,7 +201,7 @@ impl Instance {
     }
 
     /// Makes the log that is in place no log, durably: its pages are about to change.
-    fn forget_log(&self, listed: &Listed) -> Result<(), EngineError> {
+    pub(super) fn forget_log(&self, listed: &Listed) -> Result<(), EngineError> {
         let mut plans = listed.layout.iter();
         let plan = plans.find(|plan| plan.filegroup == 0);
         let plan = plan.ok_or_else(|| EngineError::refused(3117, &[]))?;
@@ -249,6 +251,7 @@ impl Instance {
             log,
             applied: Lsn::ZERO,
             pages: RestoredPages::AsBackedUp,
+            held: Mutex::default(),
         };
         restoring.enlarge(&spec.files)?;
         Ok(restoring)
