@@ -54,7 +54,7 @@ fn restored(
     restore_files(&world.instance, &media, (request, parts), &mut Silent)
 }
 
-fn tail(world: &World) {
+fn tail(world: &mut World) {
     backup_tail(
         &world.instance,
         &world.db,
@@ -62,6 +62,7 @@ fn tail(world: &World) {
         &mut Silent,
     )
     .unwrap();
+    world.let_go();
 }
 
 /// Rows in both tables.
@@ -75,7 +76,7 @@ fn fill(session: &mut Session, tables: [&Arc<Table>; 2], ids: std::ops::Range<i6
 
 #[test]
 fn a_lost_file_comes_back_from_a_file_backup_and_the_log() {
-    let world = world();
+    let mut world = world();
     let (t, o) = (world.table("t"), other_table(&world));
     full_model(&world);
     let full = request(2);
@@ -95,7 +96,7 @@ fn a_lost_file_comes_back_from_a_file_backup_and_the_log() {
     drop((session, t, o));
     let early = restored(&world, (&one, &file("more")), &wanted("test", false)).unwrap_err();
     assert_eq!(numbers(&early), [3159]);
-    tail(&world);
+    tail(&mut world);
     // Nothing is left of the file.
     let lost = world
         .volume
@@ -117,7 +118,7 @@ fn a_lost_file_comes_back_from_a_file_backup_and_the_log() {
 
 #[test]
 fn the_primary_file_comes_back_from_a_full_backup_and_a_file_moves() {
-    let world = world();
+    let mut world = world();
     let (t, o) = (world.table("t"), other_table(&world));
     full_model(&world);
     let full = request(2);
@@ -128,7 +129,7 @@ fn the_primary_file_comes_back_from_a_full_backup_and_a_file_moves() {
     log_backup(&world, "l0").unwrap();
     fill(&mut session, [&t, &o], 800..900);
     drop((session, t, o));
-    tail(&world);
+    tail(&mut world);
     restored(&world, (&full, &group("primary")), &wanted("test", false)).unwrap();
     let moved = RestoreRequest {
         moves: vec![("more".into(), PathBuf::from("d/moved.ndf"))],

@@ -108,10 +108,7 @@ fn damaged_pages_are_restored_from_a_full_backup_log_backups_and_the_log_itself(
         [4305]
     );
     log_restore(&world, ("l0", "test"), false).unwrap();
-    assert_eq!(
-        numbers(&log_restore(&world, ("l0", "test"), false).unwrap_err()),
-        [4326]
-    );
+    log_restore(&world, ("l0", "test"), false).unwrap();
     // The others work on meanwhile.
     let others = world.session();
     drop(others);

@@ -7,7 +7,7 @@ use furrow_engine::{DatabaseState, Session};
 
 #[test]
 fn the_tail_of_the_log_leaves_the_database_restoring_and_completes_a_copy() {
-    let world = world();
+    let mut world = world();
     let table = world.table("t");
     full_model(&world);
     let full = request(1);
@@ -32,6 +32,8 @@ fn the_tail_of_the_log_leaves_the_database_restoring_and_completes_a_copy() {
         &mut Silent,
     )
     .unwrap();
+    drop(table);
+    world.let_go();
     let target = world.instance.restore_target("test").unwrap();
     assert_eq!(target.state, DatabaseState::Restoring);
     world.restore_only(&full, "copy").unwrap();
@@ -54,7 +56,7 @@ fn the_tail_of_the_log_leaves_the_database_restoring_and_completes_a_copy() {
 
 #[test]
 fn a_database_whose_tail_was_backed_up_takes_the_log_of_its_copy() {
-    let world = world();
+    let mut world = world();
     let table = world.table("t");
     full_model(&world);
     let full = request(1);
@@ -74,6 +76,8 @@ fn a_database_whose_tail_was_backed_up_takes_the_log_of_its_copy() {
         &mut Silent,
     )
     .unwrap();
+    drop(table);
+    world.let_go();
     world.restore_only(&full, "copy").unwrap();
     for log in ["l0", "l1", "l2", "l3", "l4", "l5"] {
         log_restore(&world, (log, "copy"), false).unwrap();

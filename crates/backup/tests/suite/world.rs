@@ -113,6 +113,13 @@ impl World {
         }
     }
 
+    /// Lets go of the database: another one takes its place here.
+    pub fn let_go(&mut self) {
+        let spec = DatabaseSpec::new("spare", FileSpec::new("spare", "d/spare.mdf").size_mb(4));
+        let log = FileSpec::new("spare_log", "d/spare.ldf").size_mb(1);
+        self.db = self.instance.create_database(&spec.log(log)).unwrap();
+    }
+
     /// A table of ids and texts.
     pub fn table(&self, name: &str) -> Arc<Table> {
         let spec = TableSpec::new(name)

@@ -114,7 +114,8 @@ impl StopSearch {
     /// The first record to leave out, once all of the log was looked at; `None` where it ends before that.
     pub fn found(&self, last: Lsn) -> Result<Option<Lsn>, EngineError> {
         let seen = self.seen.lock();
-        let stop = seen.stop.filter(|stop| *stop <= last);
+        // What stops behind the last record has come to its point, too.
+        let stop = seen.stop.filter(|stop| stop.0 <= last.0 + 1);
         if seen
             .untimed
             .is_some_and(|lsn| stop.is_none_or(|stop| lsn < stop))
