@@ -1,8 +1,10 @@
 //! Parts of a database restored: files, and single pages.
 
 use super::copy::{Copying, Place};
+use super::ended::{Restored, ended};
 use super::media_set::MediaSet;
-use super::{RestoreReport, RestoreRequest, Restored, ended, page_checks, spec_of};
+use super::plan::{page_checks, spec_of};
+use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::error::shown;
 use crate::media::{BackupKind, SetInfo};
@@ -70,7 +72,7 @@ pub fn restore_files(
         return Err(BackupError::refused(3154, &[name()]));
     }
     let spec = spec_of(instance, &info, request)?;
-    let restoring = instance.begin_file_restore(&spec, &chosen, Lsn(info.last_lsn))?;
+    let restoring = instance.begin_file_restore(&spec, &chosen)?;
     let copying = Copying {
         place: Place::Files(&restoring),
         checks,
@@ -90,6 +92,14 @@ pub fn restore_files(
     ended(instance, restored, request, listener)
 }
 
+/// 3116 of a set from other files of the same family, such as a copy: their log may have gone another way.
+fn same_files(db: &Database, info: &SetInfo) -> Result<(), BackupError> {
+    match db.binding() == info.binding {
+        true => Ok(()),
+        false => Err(BackupError::refused(3116, &[])),
+    }
+}
+
 /// Restores pages from a full or differential backup, or from one of files, into an open database.
 pub fn restore_pages(
     instance: &Arc<Instance>,
@@ -106,6 +116,7 @@ pub fn restore_pages(
     if db.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
+    same_files(&db, &info)?;
     let last_lsn = Lsn(info.last_lsn);
     let source = match info.kind {
         BackupKind::Log => return Err(unfit(media, &info)),
@@ -138,6 +149,7 @@ pub(super) fn pages_from_log(
     if db.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
+    same_files(db, info)?;
     let restore = db.continue_page_restore((Lsn(info.first_lsn), Lsn(info.last_lsn)))?;
     gathered(
         db,
@@ -164,15 +176,18 @@ fn gathered(
         database: &info.database,
     };
     copying.run(media, (position, &info), listener)?;
-    let pages = restore.settle()?;
-    let named = FilePages {
-        name: info
-            .files
-            .first()
-            .map_or_else(String::new, |f| f.name.clone()),
-        pages,
+    let counts = restore.settle()?;
+    let name = |id: u16| {
+        info.files
+            .iter()
+            .find(|f| f.id == id)
+            .map(|f| f.name.clone())
     };
-    listener.files_done(position, &[named]);
+    let named = counts.iter().map(|(id, pages)| FilePages {
+        name: name(id.0).unwrap_or_default(),
+        pages: *pages,
+    });
+    listener.files_done(position, &named.collect::<Vec<_>>());
     let database = match request.recovery {
         true => {
             db.complete_page_restore()?;
@@ -183,7 +198,7 @@ fn gathered(
     Ok(RestoreReport {
         info,
         database,
-        pages,
+        pages: counts.values().sum(),
         elapsed_us: begun.elapsed_us(),
         notice: None,
     })

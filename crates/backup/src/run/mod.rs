@@ -216,7 +216,13 @@ pub fn backup_tail(
 ) -> Result<BackupReport, BackupError> {
     // What refuses a log backup comes first: the database goes on as it was.
     drop(db.begin_log_backup()?);
-    db.begin_tail()?;
+    if let Err(error) = db.begin_tail() {
+        // Who was refused because of another tail, or of users, leaves them as they are.
+        if !error.has(3101) {
+            db.give_up_tail()?;
+        }
+        return Err(error.into());
+    }
     // The boot page is not written any more: a database that is recovered begins a chain of its own.
     let tail = BackupRequest {
         copy_only: true,
@@ -227,10 +233,13 @@ pub fn backup_tail(
         .map_err(BackupError::from)
         .and_then(|source| run(source, &tail, listener));
     match done {
-        Ok(report) => {
-            instance.become_restoring(db)?;
-            Ok(report)
-        }
+        Ok(report) => match instance.become_restoring(db) {
+            Ok(()) => Ok(report),
+            Err(error) => {
+                db.give_up_tail()?;
+                Err(error.into())
+            }
+        },
         Err(error) => {
             db.give_up_tail()?;
             Err(error)

@@ -208,3 +208,37 @@ fn files_that_are_not_there_are_refused_by_name() {
     );
     assert_eq!(numbers(&log.unwrap_err()), [3135]);
 }
+
+#[test]
+fn a_differential_backup_does_not_go_over_a_file_older_than_its_base() {
+    let world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let old = to_file("old", Parts::default());
+    world.backup(&old).unwrap();
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..200);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    fill(&mut session, [&t, &o], 200..300);
+    let differential = BackupRequest {
+        differential: true,
+        ..to_file("diff", Parts::default())
+    };
+    world.backup(&differential).unwrap();
+    log_backup(&world, "l0").unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    restored(&world, (&old, &file("more")), &wanted("copy", false)).unwrap();
+    let over = world.restore_only(&differential, "copy").unwrap_err();
+    assert_eq!(numbers(&over), [3136]);
+    // The log brings it there.
+    let copy = log_restore(&world, ("l0", "copy"), true)
+        .unwrap()
+        .database
+        .unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&copy, table), (0..300).collect::<Vec<_>>(), "{table}");
+    }
+    drop(copy);
+    world.check("copy");
+}

@@ -36,7 +36,6 @@ mod stop;
 
 pub use base::FileOrigin;
 pub(crate) use chain::chain_of;
-pub(crate) use page_restore::PageStage;
 pub use page_restore::{MOST_RESTORED_PAGES, PageRestore, PageSource, page_of_text};
 pub use source::{BackupFacts, BackupScope, BackupSource};
 pub use stop::{StopPoint, StopSearch};

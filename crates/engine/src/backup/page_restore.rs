@@ -4,8 +4,8 @@
 //!    in memory ([`PageStage`]); the database has what it had. A restart forgets them, and the restore begins
 //!    again.
 //! 2. Log backups roll them forward, each page from where it is.
-//! 3. [`Database::complete_page_restore`] rolls them forward by the log of the database itself, which is there
-//!    from the end of the last log backup on. The last stretch of it is read while the page is latched
+//! 3. [`Database::complete_page_restore`] rolls them forward by the log of the database itself, which is
+//!    there from the end of the last log backup on. The last stretch of it is read while the page is latched
 //!    exclusively, so that no record of the page can follow. Then the page takes its place, durably.
 //!
 //! # Invariants
@@ -16,7 +16,7 @@
 //! 3. A page that was never damaged gets the bytes that it has.
 
 use crate::EngineError;
-use crate::database::Database;
+use crate::database::{Database, PageStage, StagedPage};
 use furrow_format::{
     BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo, RecoveryModel, admit, bcm_page_of,
     dcm_page_of, gam_page_of, pfs_page_of, sgam_page_of,
@@ -35,20 +35,6 @@ pub const MOST_RESTORED_PAGES: usize = 1000;
 const MOST_RECORD_BYTES: usize = 256 << 20;
 /// The log is read until so few bytes of it are new; the rest is read under the page's latch.
 const NEARLY_DONE_BYTES: usize = 1 << 20;
-
-/// A page on its way into the database.
-#[derive(Debug, Clone)]
-struct StagedPage {
-    bytes: Box<PageBuf>,
-    /// The end of the log that was applied.
-    applied: Lsn,
-    /// The full backup that it is of.
-    base: Guid,
-}
-
-/// Pages on their way into an open database.
-#[derive(Debug, Default)]
-pub(crate) struct PageStage(BTreeMap<PageId, StagedPage>);
 
 /// A backup set that pages are restored from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -247,6 +233,7 @@ impl Tail<'_> {
         log.write_all()?;
         let (end, mut bytes) = (log.durable(), 0);
         while let Some(block) = self.cursor.next_block(log, end)? {
+            EngineError::check_cancelled()?;
             bytes += block.bytes.len();
             for record in block.records() {
                 for page in pages_of(&record) {
@@ -317,8 +304,8 @@ impl PageRestore<'_> {
         Ok(())
     }
 
-    /// All of the backup was read: its pages and its log count. How many pages it had.
-    pub fn settle(self) -> Result<u64, EngineError> {
+    /// All of the backup was read: its pages and its log count. The pages of each file.
+    pub fn settle(self) -> Result<BTreeMap<FileId, u64>, EngineError> {
         let gathered = self.gathered.into_inner();
         let mut stage = self.db.stage.lock();
         let mut done: BTreeMap<PageId, StagedPage> = BTreeMap::new();
@@ -360,9 +347,12 @@ impl PageRestore<'_> {
             }
             done.insert(page, next);
         }
-        let count = done.len() as u64;
+        let mut counts: BTreeMap<FileId, u64> = BTreeMap::new();
+        for page in done.keys() {
+            *counts.entry(page.file).or_default() += 1;
+        }
         stage.0.extend(done);
-        Ok(count)
+        Ok(counts)
     }
 }
 

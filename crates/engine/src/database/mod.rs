@@ -5,6 +5,7 @@ mod close;
 mod hooks;
 mod options;
 mod session;
+mod stage;
 pub(crate) mod temporary;
 mod updateability;
 
@@ -14,8 +15,8 @@ pub use session::Session;
 pub(crate) use assemble::{Parts, Registration};
 pub(crate) use close::{clear_flag, force_boot};
 pub(crate) use hooks::Hooks;
+pub(crate) use stage::{PageStage, StagedPage};
 
-use crate::backup::PageStage;
 use crate::files::{FileBook, FilePlan};
 use crate::keeper::Keeper;
 use crate::shared::Shared;

@@ -8,6 +8,7 @@ mod deadlocks;
 mod lifecycle;
 mod look;
 mod physical;
+mod recover;
 mod rename;
 mod restore;
 mod restore_files;

@@ -5,7 +5,7 @@
 //!    crash; the restore can be started again, and DROP DATABASE removes what there is.
 //! 2. The files are new ones: they have a binding of their own, and so has the log. Pages and blocks of the
 //!    log are written in any order, by several threads. Page 0 of a file gets the new binding, and the LSN of
-//!    the backup's checkpoint, when it is written.
+//!    the last record of the backup, when it is written: a log that ends before it is not recovered from.
 //! 3. [`Restoring::recover`] makes all of it durable and opens the database as after a crash. Its catalog
 //!    names the paths of the files that were backed up: the paths are corrected before the list calls the
 //!    database whole.
@@ -13,7 +13,6 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, Made, remove_any, remove_own};
-use crate::opening::{self, Moved};
 use crate::shared::{DatabaseList, Listed, Phase, Shared};
 use furrow_format::boot::field;
 use furrow_format::{
@@ -73,6 +72,8 @@ pub struct RestoreSpec {
     pub replace: bool,
     /// Where recovery reads the log from.
     pub checkpoint: Lsn,
+    /// The last record of the backup's log: no page of the backup is newer.
+    pub last_lsn: Lsn,
     /// The virtual log files of the backup: number and size in bytes.
     pub vlfs: Vec<(u32, u64)>,
     /// Blocks of the log are padded to this many bytes.
@@ -96,6 +97,8 @@ pub struct Restoring {
     pub(super) shared: Arc<Shared>,
     pub(super) listed: Listed,
     pub(super) checkpoint: Lsn,
+    /// The end of the log that the pages need: the headers of the files name it.
+    pub(super) needs: Lsn,
     pub(super) files: DataFiles,
     pub(super) log: LogImage,
     pub(super) applied: Lsn,
@@ -113,8 +116,6 @@ pub(super) enum RestoredPages {
     AsBackedUp,
     /// Some files of a full backup, or of one of files.
     Files {
-        /// The end of the log that the files need.
-        last_lsn: Lsn,
         /// Whether the log in place stays.
         log_stays: bool,
     },
@@ -181,6 +182,7 @@ impl Instance {
             shared: Arc::clone(&self.shared),
             listed,
             checkpoint: spec.checkpoint,
+            needs: spec.last_lsn,
             files,
             log,
             applied: Lsn::ZERO,
@@ -325,11 +327,7 @@ impl Restoring {
             (0, _) => {
                 let bad = |e: furrow_format::FileHeaderError| EngineError::Damaged(e.to_string());
                 FileHeader::set_binding(page, Guid(self.listed.binding)).map_err(bad)?;
-                let needs = match self.pages {
-                    RestoredPages::Files { last_lsn, .. } => last_lsn,
-                    _ => self.checkpoint,
-                };
-                FileHeader::set_max_lsn(page, needs).map_err(bad)?;
+                FileHeader::set_max_lsn(page, self.needs).map_err(bad)?;
             }
             (_, RestoredPages::AsBackedUp | RestoredPages::Files { .. }) => return Ok(None),
             (_, RestoredPages::Full(base)) if id == BOOT_PAGE => {
@@ -370,7 +368,7 @@ impl Restoring {
     }
 
     /// Makes all of it durable.
-    fn settle(self) -> Result<(Arc<Shared>, Listed), EngineError> {
+    pub(super) fn settle(self) -> Result<(Arc<Shared>, Listed), EngineError> {
         for file in self.files.values() {
             file.sync()?;
         }
@@ -378,74 +376,5 @@ impl Restoring {
         self.write_headers()?;
         self.log.finish(self.checkpoint)?;
         Ok((self.shared, self.listed))
-    }
-}
-
-impl Instance {
-    /// The end of a restore WITH NORECOVERY: the database stays RESTORING.
-    pub fn leave_restoring(&self, restoring: Restoring) -> Result<(), EngineError> {
-        restoring.settle().map(drop)
-    }
-
-    /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
-    pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
-        let _entered = self.shared.enter();
-        let (_, listed) = restoring.settle()?;
-        self.recover_reached(&listed)
-    }
-
-    /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
-    pub fn recover_restoring(&self, name: &str) -> Result<Arc<Database>, EngineError> {
-        let _entered = self.shared.enter();
-        let listed = {
-            let list = self.shared.list.lock();
-            self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?
-        };
-        match listed.phase {
-            // A restore that did not come to its end is not recovered.
-            Phase::Restoring => {
-                let resumed = self.resume_restore(name);
-                drop(resumed.map_err(|e| match e.has(3117) {
-                    true => EngineError::refused(4333, &[]),
-                    false => e,
-                })?);
-                self.recover_reached(&listed)
-            }
-            _ => Err(EngineError::refused(3153, &[])),
-        }
-    }
-
-    /// Recovers a database whose log reaches as far as its files need: else 4318.
-    fn recover_reached(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
-        self.recover_listed(listed).or_else(|e| {
-            self.short_of(&listed.name)?;
-            Err(e)
-        })
-    }
-
-    fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
-        let mut list = self.shared.list.lock();
-        let primary = listed.paths.first().cloned().unwrap_or_default();
-        let moved = Moved {
-            by_id: listed
-                .layout
-                .iter()
-                .map(|f| (f.id, f.path.clone()))
-                .collect(),
-            home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
-            ..Moved::default()
-        };
-        let id = DatabaseId(listed.id);
-        let database = opening::open(&self.shared, id, &listed.name, &primary, &moved)?;
-        for file in database.file_list()? {
-            let plan = listed.layout.iter().find(|plan| plan.id == file.id.0);
-            if let Some(plan) = plan {
-                database.note_path(file.id, &plan.path)?;
-            }
-        }
-        database.checkpoint()?;
-        self.list_whole(&mut list, listed)?;
-        self.enter_started(listed, &database)?;
-        Ok(database)
     }
 }

@@ -13,7 +13,7 @@
 use super::Instance;
 use super::restore::{DataFiles, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of};
 use crate::database::Database;
-use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
+use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
@@ -103,13 +103,11 @@ impl Instance {
         Ok(read_boot(&*file, &path)?.0.family)
     }
 
-    /// Begins to restore the files `chosen` of a backup, whose log ends with `last_lsn`, into a database that
-    /// is RESTORING.
+    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING.
     pub fn begin_file_restore(
         &self,
         spec: &RestoreSpec,
         chosen: &[u16],
-        last_lsn: Lsn,
     ) -> Result<Restoring, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
@@ -118,20 +116,7 @@ impl Instance {
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
         }
-        let mut old: Vec<FilePlan> = Vec::new();
-        for file in spec.files.iter().filter(|f| chosen.contains(&f.id.0)) {
-            let mut plan = plan_of(file);
-            let there = listed.layout.iter().position(|p| p.id == plan.id);
-            if let Some(there) = there.map(|at| listed.layout.remove(at)) {
-                if !file.moved {
-                    plan.path.clone_from(&there.path);
-                }
-                old.push(there);
-            }
-            listed.layout.push(plan);
-        }
-        listed.layout.sort_by_key(|plan| plan.id);
-        listed.paths = listed.layout.iter().map(|p| p.path.clone()).collect();
+        let old = take_places(&mut listed, spec, chosen);
         // Both places belong to the database until the old files are gone.
         let both = Listed {
             paths: listed
@@ -148,7 +133,11 @@ impl Instance {
         })?;
         let volume = &*self.shared.volume;
         for plan in &old {
-            remove_own(volume, &plan.path, Guid(listed.binding))?;
+            // Whose file it is can be past telling, where it is damaged.
+            match spec.replace {
+                true => remove_any(volume, &plan.path)?,
+                false => drop(remove_own(volume, &plan.path, Guid(listed.binding))?),
+            }
         }
         let mut made = Made::new(volume);
         let mut files: DataFiles = BTreeMap::new();
@@ -179,10 +168,8 @@ impl Instance {
             files,
             log,
             applied,
-            pages: RestoredPages::Files {
-                last_lsn,
-                log_stays,
-            },
+            pages: RestoredPages::Files { log_stays },
+            needs: spec.last_lsn,
             held: Mutex::default(),
         })
     }
@@ -238,6 +225,26 @@ impl Instance {
         }
         Ok(())
     }
+}
+
+/// The files `chosen` of a backup take their places in the list: where they are, unless they are moved. The
+/// places that they had.
+fn take_places(listed: &mut Listed, spec: &RestoreSpec, chosen: &[u16]) -> Vec<FilePlan> {
+    let mut old: Vec<FilePlan> = Vec::new();
+    for file in spec.files.iter().filter(|f| chosen.contains(&f.id.0)) {
+        let mut plan = plan_of(file);
+        let there = listed.layout.iter().position(|p| p.id == plan.id);
+        if let Some(there) = there.map(|at| listed.layout.remove(at)) {
+            if !file.moved {
+                plan.path.clone_from(&there.path);
+            }
+            old.push(there);
+        }
+        listed.layout.push(plan);
+    }
+    listed.layout.sort_by_key(|plan| plan.id);
+    listed.paths = listed.layout.iter().map(|p| p.path.clone()).collect();
+    old
 }
 
 impl Restoring {

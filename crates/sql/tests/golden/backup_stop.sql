@@ -63,5 +63,6 @@ CREATE DATABASE s;
 BACKUP DATABASE s TO DISK = 's.bak';
 RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', STOPAT = '2030-01-01';
 RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', STANDBY = 'undo.dat';
+GO
 RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', PARTIAL;
 GO
