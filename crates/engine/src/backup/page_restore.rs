@@ -246,7 +246,7 @@ impl Tail<'_> {
         Ok(bytes)
     }
 
-    /// Puts a page in its place: the log is applied to its end while nobody can change the page.
+    /// Puts a page in its place: the log is applied to its end while no thread can change the page.
     fn place(&mut self, page: PageId, stage: &mut PageStage) -> Result<(), EngineError> {
         let store = &self.db.store;
         let (pool, key) = (store.pool(), store.key(page));
