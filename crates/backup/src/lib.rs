@@ -32,9 +32,10 @@ mod run;
 
 pub use error::BackupError;
 pub use restore::{
-    MediaSet, RestoreReport, RestoreRequest, recover_only, restore_database, restore_log, verify,
+    MediaSet, RestoreReport, RestoreRequest, recover_only, restore_database, restore_files,
+    restore_log, restore_pages, verify,
 };
 pub use run::{
     BackupReport, BackupRequest, BufferFigures, Device, FilePages, Listener, MAX_TRANSFER_BYTES,
-    MIN_TRANSFER_BYTES, Step, backup_database, backup_log,
+    MIN_TRANSFER_BYTES, Parts, Step, backup_database, backup_log, backup_tail,
 };

@@ -14,6 +14,7 @@ use crate::system_databases::TEMPDB;
 use crate::table_reads::Reads;
 use furrow_engine::{
     Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Table, Timeout,
+    TxnMark,
 };
 use furrow_format::DatabaseId;
 use furrow_observe::task::Task;
@@ -57,6 +58,8 @@ pub struct Sessions {
     count: u32,
     /// The name that the outermost BEGIN TRANSACTION gave.
     name: Option<String>,
+    /// The mark of the open transaction.
+    mark: Option<TxnMark>,
     in_statement: bool,
     /// Whether the transaction can only be rolled back.
     doomed: bool,
@@ -87,6 +90,7 @@ impl Sessions {
             current: 0,
             count: 0,
             name: None,
+            mark: None,
             in_statement: false,
             doomed: false,
             isolation: Isolation::ReadCommitted,
@@ -262,6 +266,9 @@ impl Sessions {
         let mut seat = Seat::new(session);
         if self.count > 0 {
             seat.session.begin()?;
+            if let Some(mark) = &self.mark {
+                seat.session.set_mark(mark)?;
+            }
             // What it does from now on came behind all savepoints that there are.
             let names = self.seats.first().map(|s| s.savepoints.iter());
             for (name, _) in names.into_iter().flatten() {
@@ -367,7 +374,7 @@ impl Sessions {
     pub fn begin(&mut self, name: Option<String>) -> Result<()> {
         self.writable()?;
         if self.count == 0 {
-            self.name = name;
+            (self.name, self.mark) = (name, None);
             for seat in &mut self.seats {
                 seat.session.begin()?;
             }
@@ -375,6 +382,19 @@ impl Sessions {
         }
         self.count += 1;
         Ok(())
+    }
+
+    /// WITH MARK of the last BEGIN TRANSACTION: the log gets it when the outermost commits. `false` where the
+    /// transaction has a mark.
+    pub fn set_mark(&mut self, mark: TxnMark) -> Result<bool> {
+        if self.mark.is_some() {
+            return Ok(false);
+        }
+        for seat in &mut self.seats {
+            seat.session.set_mark(&mark)?;
+        }
+        self.mark = Some(mark);
+        Ok(true)
     }
 
     /// COMMIT: the outermost makes it durable. 3902 where there is none.

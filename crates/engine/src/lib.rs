@@ -54,7 +54,10 @@ mod shared;
 mod threads;
 
 pub use alter::{FileChange, Shrink, Shrunk};
-pub use backup::{BackupFacts, BackupScope, BackupSource, FileOrigin};
+pub use backup::{
+    BackupFacts, BackupScope, BackupSource, FileOrigin, MOST_RESTORED_PAGES, PageRestore,
+    PageSource, StopPoint, StopSearch, page_of_text,
+};
 pub use checking::{Checked, SnapshotInfo};
 pub use database::{ClientSink, Database, Session};
 pub use files::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, directory_error, log_name};
@@ -69,6 +72,7 @@ pub use furrow_tables::{
     OpenStatement, PushValues, ReadLock, ReferentialAction, Row, RowKey, Rowset, RowsetAudit, Scan,
     ScanSpec, SessionSavepoint, Storage, Table, TableChild, TableSpec,
 };
+pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
     AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FilegroupView, Instance,

@@ -1,6 +1,6 @@
 //! The blocks of an open log, oldest first: what a backup copies.
 
-use crate::layout::{BLOCK_MAX_BYTES, BlockHeader, SECTOR};
+use crate::layout::{BLOCK_MAX_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::log::Log;
 use crate::reader::block_in;
 use crate::{LogError, OwnedRecord, Record};
@@ -15,13 +15,23 @@ const WINDOW_BYTES: usize = 1 << 20;
 pub struct LogBlock {
     /// Its LSN, slot 0.
     pub lsn: Lsn,
-    /// The size of its VLF.
+    /// The size of its VLF; 0 of one that was copied.
     pub vlf_bytes: u64,
     /// Its bytes.
     pub bytes: Vec<u8>,
 }
 
 impl LogBlock {
+    /// The block in these bytes, which a backup has copied; `None` if they are no block.
+    pub fn copied(bytes: &[u8]) -> Option<LogBlock> {
+        let block = block_in(bytes, u64_at(bytes, 32)?)?;
+        (block.bytes.len() == bytes.len()).then_some(LogBlock {
+            lsn: block.header.lsn,
+            vlf_bytes: 0,
+            bytes: block.bytes,
+        })
+    }
+
     /// Its records.
     pub fn records(&self) -> Vec<OwnedRecord> {
         let records = u16::from_le_bytes(self.bytes.get(12..14).map_or([0; 2], |b| [b[0], b[1]]));

@@ -7,20 +7,25 @@
 use crate::directory::{Directory, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::reader::read_block;
-use crate::{LogError, LogScan};
+use crate::{LogError, LogScan, Record};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, Fill};
 use std::sync::Arc;
 
 /// VLFs that a log needs beside those that hold its blocks.
 const SPARE_VLFS: u64 = 1;
+/// How much is made zero at once.
+const ZERO_BYTES: usize = 1 << 20;
 
 /// A log file that is being put together. It is not a valid log before [`LogImage::finish`].
 #[derive(Debug)]
 pub struct LogImage {
     file: Arc<dyn File>,
     directory: Directory,
-    first_seq: u32,
+    /// The sequence number of each VLF in file order; 0 of one that nothing was written to.
+    seqs: Vec<u32>,
+    /// Records from here on are left out.
+    stop: Lsn,
 }
 
 impl LogImage {
@@ -61,14 +66,18 @@ impl LogImage {
         let spare = missing.div_ceil(largest).max(SPARE_VLFS);
         directory.push(largest, u32::try_from(spare).unwrap_or(u32::MAX))?;
         file.resize(directory.file_bytes(), Fill::Allocate)?;
+        let mut seqs: Vec<u32> = vlfs.iter().map(|v| v.0).collect();
+        seqs.resize(directory.vlfs().len(), 0);
         Ok(LogImage {
             file,
             directory,
-            first_seq: first.0,
+            seqs,
+            stop: Lsn::MAX,
         })
     }
 
-    /// Continues a log file that was put together before, and not opened since. Returns where its log ends.
+    /// Continues a log file that was put together before, or written by a database that was closed. Returns
+    /// where its log ends.
     pub fn reopen(file: Arc<dyn File>, binding: [u8; 16]) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
@@ -82,55 +91,79 @@ impl LogImage {
             }
         }
         let (_, directory, seqs, _) = scan.into_parts();
-        let first_seq = seqs.first().copied().filter(|seq| *seq != 0);
-        let first_seq = first_seq.ok_or(LogError::Missing(end))?;
         let image = LogImage {
             file,
             directory,
-            first_seq,
+            seqs,
+            stop: Lsn::MAX,
         };
         Ok((image, end))
     }
 
     /// Adds space for more VLFs (number, size); the first of them may be there already.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
-        let mut directory = self.directory.clone();
-        let there = directory.vlfs().len() as u32;
-        // VLFs without a block, the spare ones, get their sizes now.
-        let last_used = self.last_used_vlf()?;
-        let used = last_used.saturating_sub(self.first_seq) + 1;
-        directory.pop(there.saturating_sub(used));
-        for &(seq, size) in vlfs.iter().filter(|v| v.0 > last_used) {
-            let next = self.first_seq + directory.vlfs().len() as u32;
-            if seq != next || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
+        let (mut directory, mut seqs) = (self.directory.clone(), self.seqs.clone());
+        // VLFs at the end of the file without a block, the spare ones, get their sizes now.
+        let used = seqs
+            .iter()
+            .rposition(|seq| *seq != 0)
+            .map_or(0, |last| last + 1);
+        directory.pop((seqs.len() - used) as u32);
+        seqs.truncate(used);
+        let mut last = seqs.iter().copied().max().unwrap_or(0);
+        for &(seq, size) in vlfs.iter().filter(|v| v.0 > last).collect::<Vec<_>>() {
+            if seq != last + 1 || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
                 return Err(LogError::Missing(Lsn::new(seq, 0, 0).unwrap_or(Lsn::ZERO)));
             }
             directory.push(size, 1)?;
+            seqs.push(seq);
+            last = seq;
         }
         let largest = directory.vlfs().iter().map(|v| v.1).max().unwrap_or(0);
         directory.push(largest, SPARE_VLFS as u32)?;
+        seqs.resize(directory.vlfs().len(), 0);
         let bytes = directory.file_bytes().max(self.file.len_bytes()?);
         self.file.resize(bytes, Fill::Allocate)?;
-        self.directory = directory;
+        (self.directory, self.seqs) = (directory, seqs);
         Ok(())
     }
 
-    /// The number of the last VLF that a block was written to.
-    fn last_used_vlf(&self) -> Result<u32, LogError> {
-        let mut last = self.first_seq;
-        for (at, (start, size)) in self.directory.vlfs().into_iter().enumerate() {
-            let block = read_block(&*self.file, start, size, self.directory.log_id())?;
-            let seq = self.first_seq + at as u32;
-            if block.is_some_and(|b| b.header.lsn.vlf() == seq) {
-                last = seq;
-            }
-        }
-        Ok(last)
+    /// Start and size of the VLF with this number.
+    fn place(&self, seq: u32) -> Option<(u64, u64)> {
+        let at = self.seqs.iter().position(|s| *s == seq && seq != 0)?;
+        self.directory.vlfs().get(at).copied()
     }
 
     /// Where recovery begins, according to the file.
     pub fn checkpoint(&self) -> Lsn {
         self.directory.checkpoint
+    }
+
+    /// Leaves records from `stop` on out of what is written from now on. [`LogImage::cut`] follows.
+    pub fn stop_at(&mut self, stop: Lsn) {
+        self.stop = stop;
+    }
+
+    /// Makes the log end before [`LogImage::stop_at`], whatever was written behind it before.
+    pub fn cut(&self) -> Result<(), LogError> {
+        if self.stop == Lsn::MAX {
+            return Ok(());
+        }
+        let last = self.stop.vlf();
+        if let Some((start, size)) = self.place(last) {
+            let offset = u64::from(self.stop.block()) * SECTOR as u64;
+            let (at, room) = (start + offset, size.saturating_sub(offset));
+            let block = read_block(&*self.file, at, room, self.directory.log_id())?;
+            let stays = block.filter(|b| b.last_lsn() < self.stop);
+            let sector = self.directory.sector as usize;
+            let used = stays.map_or(0, |b| BlockHeader::padded(b.header.used as usize, sector));
+            zero(&*self.file, (at + used as u64, start + size))?;
+        }
+        let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
+        for ((start, size), _) in vlfs.filter(|(_, seq)| **seq == 0 || **seq > last) {
+            zero(&*self.file, (start, start + size))?;
+        }
+        Ok(())
     }
 
     /// Writes a block at its place. Several threads may do this side by side.
@@ -141,13 +174,22 @@ impl LogImage {
         if !header.checksum_fits(block) || header.used as usize != block.len() {
             return Err(bad());
         }
-        if header.lsn.vlf() < self.first_seq {
+        let oldest = self.seqs.iter().copied().filter(|seq| *seq != 0).min();
+        if oldest.is_some_and(|oldest| header.lsn.vlf() < oldest) {
             // A log backup may begin before the full backup that it is restored behind.
             return Ok(header.lsn);
         }
-        let at = header.lsn.vlf().checked_sub(self.first_seq);
-        let vlfs = self.directory.vlfs();
-        let place = at.and_then(|at| vlfs.get(at as usize)).ok_or_else(bad)?;
+        if header.lsn >= self.stop {
+            return Ok(header.lsn);
+        }
+        let (block, header) = match header.lsn.0 + u64::from(header.records) < self.stop.0 {
+            true => (block, header),
+            false => match shortened(block, header, self.stop).ok_or_else(bad)? {
+                (_, none) if none.records == 0 => return Ok(none.lsn),
+                kept => kept,
+            },
+        };
+        let place = self.place(header.lsn.vlf()).ok_or_else(bad)?;
         let offset = u64::from(header.lsn.block()) * SECTOR as u64;
         let padded = BlockHeader::padded(block.len(), self.directory.sector as usize);
         if offset + padded as u64 > place.1 || block.len() < BLOCK_HEADER_BYTES {
@@ -174,4 +216,38 @@ impl LogImage {
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
+}
+
+/// A block without its records from `stop` on.
+fn shortened(block: &[u8], header: BlockHeader, stop: Lsn) -> Option<(&[u8], BlockHeader)> {
+    let mut used = BLOCK_HEADER_BYTES;
+    let records = stop.0.checked_sub(header.lsn.0)?.checked_sub(1)?;
+    for _ in 0..records {
+        used += Record::read(block.get(used..)?)?.1;
+    }
+    let header = BlockHeader {
+        used: used as u32,
+        records: records as u16,
+        ..header
+    };
+    debug_assert!(
+        header.lsn.0 + records < stop.0,
+        "records before the stop stay"
+    );
+    Some((block.get(..used)?, header))
+}
+
+/// Writes zeros over a span of a file, where there are none.
+fn zero(file: &dyn File, (from, end): (u64, u64)) -> Result<(), LogError> {
+    let mut at = from;
+    while at < end {
+        let len = (end - at).min(ZERO_BYTES as u64) as usize;
+        let mut bytes = AlignedBuf::new(len);
+        file.read_at(at, &mut bytes)?;
+        if bytes.iter().any(|&b| b != 0) {
+            file.write_at(at, &AlignedBuf::new(len))?;
+        }
+        at += len as u64;
+    }
+    Ok(())
 }

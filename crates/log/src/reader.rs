@@ -37,6 +37,11 @@ pub(crate) struct ReadBlock {
 }
 
 impl ReadBlock {
+    /// The LSN of its last record.
+    pub(crate) fn last_lsn(&self) -> Lsn {
+        Lsn(self.header.lsn.0 + u64::from(self.header.records))
+    }
+
     /// Offset and record of each slot.
     fn records(&self) -> impl Iterator<Item = (usize, Record<'_>, Lsn)> {
         let used = self

@@ -4,6 +4,8 @@ use super::{MessageInfo, messages};
 
 pub(super) const ROWS: &[MessageInfo] = messages! {
     3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
+    3004 16 1 "The primary filegroup cannot be backed up as a file backup because the database is using \
+        the SIMPLE recovery model. Consider taking a partial backup by specifying READ_WRITE_FILEGROUPS.";
     3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";
     3011 16 1 "All backup devices must be of the same general class (for example, DISK and TAPE).";
     3013 16 1 "%hs is terminating abnormally.";
@@ -33,6 +35,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         that the master database be used when performing this operation.";
     3111 16 1 "Page %S_PGID is a control page which cannot be restored in isolation. To repair this page, \
         the entire file must be restored.";
+    3116 16 1 "The supplied backup is not on the same recovery path as the database, and is \
+        ineligible for use for an online file restore.";
     3117 16 1 "The log or differential backup cannot be restored because no files are ready to \
         rollforward.";
     3118 16 1 "The database \"%ls\" does not exist. RESTORE can only create a database when restoring \
@@ -46,6 +50,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3133 16 1 "The volume on device \"%ls\" is sequence number %d of media family %d, but sequence number \
         %d of media family %d is expected. Check that the device specifications and loaded media are \
         correct.";
+    3135 16 1 "The backup set in file '%ls' was created by %hs and cannot be used for this restore \
+        operation.";
     3136 16 1 "This differential backup cannot be restored because the database has not been restored to \
         the correct earlier state.";
     3141 16 1 "The database to be restored was named '%ls'. Reissue the statement using the WITH REPLACE \
@@ -115,9 +121,32 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     4214 16 1 "BACKUP LOG cannot be performed because there is no current database backup.";
     4305 16 1 "The log in this backup set begins at LSN %.*ls, which is too recent to apply to the \
         database. An earlier log backup that includes LSN %.*ls can be restored.";
+    4318 16 1 "File '%ls' has been rolled forward to LSN %.*ls. This log terminates at LSN %.*ls, \
+        which is too early to apply the WITH RECOVERY option. Reissue the RESTORE LOG statement \
+        WITH NORECOVERY.";
+    4320 16 1 "The file \"%ls\" was not fully restored by a database or file restore. The entire file must \
+        be successfully restored before applying this backup set.";
+    4322 10 1 "This backup set contains records that were logged before the designated point in \
+        time. The database is being left in the restoring state so that more roll forward can be \
+        performed.";
     4326 16 1 "The log in this backup set terminates at LSN %.*ls, which is too early to apply to the \
         database. A more recent log backup that includes LSN %.*ls can be restored.";
+    4329 10 1 "This log file contains records logged before the designated mark. The database is \
+        being left in the Restoring state so you can apply another log file.";
+    4331 16 1 "The database cannot be recovered because the files have been restored to \
+        inconsistent points in time.";
     4333 16 1 "The database cannot be recovered because the log was not restored.";
+    4334 16 1 "The named mark does not identify a valid LSN.";
+    4335 16 1 "The specified STOPAT time is too early. All or part of the database is already \
+        rolled forward beyond that point.";
+    4338 16 1 "The STOPAT clause specifies a point too early to allow this backup set to be \
+        restored. Choose a different stop point or use RESTORE DATABASE WITH RECOVERY to recover \
+        at the current point.";
+    4340 16 1 "The point-in-time clause of this RESTORE statement is restricted for use by RESTORE \
+        LOG statements only. Omit the clause or use a clause that includes a timestamp.";
+    4344 16 1 "RESTORE PAGE is not allowed on read-only databases or filegroups.";
+    4346 16 1 "RESTORE PAGE is not allowed with databases that use the simple recovery model or \
+        have broken the log backup chain.";
     18264 10 1 "Database backed up. Database: %s, creation date(time): %s(%s), pages dumped: %I64d, first \
         LSN: %s, last LSN: %s, number of dump devices: %d, device information: (%s). This is an \
         informational message only. No user action is required.";

@@ -58,6 +58,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3902 16 1 "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3903 16 1 "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3906 16 1 "Failed to update database \"%.*ls\" because the database is read-only.";
+    3920 10 1 "The WITH MARK option only applies to the first BEGIN TRAN WITH MARK statement. The option \
+        is ignored.";
     4060 11 1 "Cannot open database \"%.*ls\" requested by the login. The login failed.";
     4104 16 1 "The multi-part identifier \"%.*ls\" could not be bound.";
     5701 10 2 "Changed database context to '%.*ls'.";

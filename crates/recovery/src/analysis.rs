@@ -5,7 +5,7 @@ use crate::body::EndBody;
 use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_io::File;
 use furrow_log::{Log, LogConfig, LogError, LogScan, OwnedRecord, RecordKind};
-use furrow_txn::decode_deltas;
+use furrow_txn::CommitBody;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -82,9 +82,10 @@ impl Seen {
                 }
             }
             RecordKind::Commit | RecordKind::Abort => {
-                let what = "the counts of a commit";
-                let deltas = decode_deltas(view.redo);
-                for (rowset, by) in deltas.ok_or(RecoveryError::BadRecord { lsn, what })? {
+                let what = "the body of a commit";
+                let body = CommitBody::decode(view.redo);
+                let body = body.ok_or(RecoveryError::BadRecord { lsn, what })?;
+                for (rowset, by) in body.deltas {
                     *self.deltas.entry(rowset).or_default() += by;
                 }
                 self.active.remove(&view.txn);

@@ -19,22 +19,22 @@ pub type Deltas = SmallVec<[(RowsetId, i64); 4]>;
 /// the counts of the rest are exact until a crash; after it they are those of the last checkpoint.
 const MOST_IN_RECORD: usize = 3000;
 
-/// The body of a commit record.
-pub(crate) fn encode(deltas: &Deltas) -> Vec<u8> {
+/// The counts in the body of a commit record.
+pub(crate) fn encode_pairs(deltas: &Deltas) -> Vec<u8> {
     let mut out = Vec::with_capacity(16 * deltas.len());
     for (rowset, delta) in deltas.iter().filter(|d| d.1 != 0).take(MOST_IN_RECORD) {
         out.extend_from_slice(&rowset.0.to_le_bytes());
         out.extend_from_slice(&delta.to_le_bytes());
     }
     debug_assert!(
-        decode_deltas(&out).is_some_and(|read| read.iter().all(|delta| deltas.contains(delta))),
-        "the body of a commit record reads back"
+        decode_pairs(&out).is_some_and(|read| read.iter().all(|delta| deltas.contains(delta))),
+        "counts read back"
     );
     out
 }
 
-/// Reads the body of a commit record.
-pub fn decode_deltas(body: &[u8]) -> Option<Deltas> {
+/// Reads the counts.
+pub(crate) fn decode_pairs(body: &[u8]) -> Option<Deltas> {
     let (pairs, rest) = body.as_chunks::<16>();
     let word = |bytes: &[u8]| bytes.first_chunk().map(|b| u64::from_le_bytes(*b));
     let pair = |pair: &[u8; 16]| Some((RowsetId(word(pair)?), word(pair.get(8..)?)? as i64));
@@ -122,16 +122,16 @@ mod tests {
     use furrow_io::thread;
 
     #[test]
-    fn bodies_of_commit_records_come_back_and_cut_ones_are_refused() {
+    fn counts_come_back_and_cut_ones_are_refused() {
         let mut deltas = Deltas::new();
         for (rowset, by) in [(7, 3), (1 << 60, -5), (7, -1), (9, 1), (9, -1)] {
             add(&mut deltas, RowsetId(rowset), by);
         }
-        let body = encode(&deltas);
+        let body = encode_pairs(&deltas);
         let expected = [(RowsetId(7), 2), (RowsetId(1 << 60), -5)];
-        assert_eq!(decode_deltas(&body).unwrap().as_slice(), expected);
-        assert_eq!(decode_deltas(&body[..31]), None);
-        assert!(decode_deltas(&[]).unwrap().is_empty());
+        assert_eq!(decode_pairs(&body).unwrap().as_slice(), expected);
+        assert_eq!(decode_pairs(&body[..31]), None);
+        assert!(decode_pairs(&[]).unwrap().is_empty());
     }
 
     #[test]

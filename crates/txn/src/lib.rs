@@ -30,6 +30,7 @@
 mod active;
 mod active_txn;
 mod changed;
+mod commit_body;
 mod counts;
 mod error;
 mod fills;
@@ -44,7 +45,8 @@ mod transaction;
 pub use active::{ActiveTxns, ListedTxn};
 pub use active_txn::ActiveTxn;
 pub use changed::ChangedExtents;
-pub use counts::{Counts, Deltas, decode_deltas};
+pub use commit_body::{CommitBody, TxnMark};
+pub use counts::{Counts, Deltas};
 pub use error::TxnError;
 pub use holds::{LogHold, LogHolds};
 pub use mini::{Author, Mini};

@@ -6,12 +6,15 @@
 //! that a rollback never lacks space and never requests any.
 
 use crate::active_txn::ActiveTxn;
+use crate::commit_body::{CommitBody, TxnMark};
+use crate::counts::Deltas;
 use crate::lock::{LockManager, LockOwner};
 use crate::mini::{Author, Mini};
-use crate::{Store, TxnError, counts};
+use crate::{Store, TxnError};
 use furrow_format::{Lsn, RowsetId, TxnId};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::atomic::Ordering;
+use furrow_io::time::WallTime;
 use furrow_log::{Log, OwnedRecord, Record, RecordKind, RecordReader};
 use std::sync::Arc;
 
@@ -47,6 +50,8 @@ pub struct Transaction {
     filling: bool,
     /// Whether there may be pages to force.
     filled: bool,
+    /// Its mark, for its commit record.
+    mark: Option<TxnMark>,
     /// Records appended, for views and tests.
     pub records: u64,
 }
@@ -64,6 +69,7 @@ impl Transaction {
             kept: 0,
             filling: false,
             filled: false,
+            mark: None,
             records: 0,
         }
     }
@@ -76,6 +82,22 @@ impl Transaction {
     /// The database it works on.
     pub fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    /// Its commit record will have this mark.
+    pub fn set_mark(&mut self, mark: TxnMark) -> Result<(), TxnError> {
+        // Else its log space is promised with the end.
+        if self.kept > 0 {
+            self.store.promise(mark.log_bytes())?;
+            self.kept += mark.log_bytes();
+        }
+        self.mark = Some(mark);
+        Ok(())
+    }
+
+    /// Promised for its end.
+    fn end_bytes(&self) -> u64 {
+        END_BYTES + self.mark.as_ref().map_or(0, TxnMark::log_bytes)
     }
 
     /// Whether it has logged anything.
@@ -100,7 +122,7 @@ impl Transaction {
             self.force()?;
         }
         let step = redo as u64 + OVERHEAD_BYTES + undo as u64 + self.store.undo_bytes(undo);
-        let end = if self.kept == 0 { END_BYTES } else { 0 };
+        let end = if self.kept == 0 { self.end_bytes() } else { 0 };
         self.store.promise(step + end)?;
         self.planned += step;
         self.kept += end;
@@ -224,10 +246,18 @@ impl Transaction {
             "pages filled past the log are durable before the commit record"
         );
         let counted = active.take_counted();
-        let body = match mutated(Mutation::CountsForgotten) {
-            true => Vec::new(),
-            false => counts::encode(&counted),
+        let lasts = !self.store.log().is_temporary();
+        let body = CommitBody {
+            deltas: match mutated(Mutation::CountsForgotten) {
+                true => Deltas::new(),
+                false => counted.clone(),
+            },
+            // Taken before the record has its place: what is acknowledged before another one begins to
+            // commit has the earlier time.
+            at: lasts.then(WallTime::now),
+            mark: self.mark.take().filter(|_| lasts),
         };
+        let body = body.encode();
         let record = Record {
             txn: self.id,
             prev: active.last(),
@@ -284,9 +314,10 @@ impl Transaction {
         };
         debug_assert!(!active.has_ended(), "nothing is undone after the end");
         // The transaction's end stays promised.
+        let end = self.end_bytes();
         let (log, kept) = (self.store.log(), &mut self.kept);
         let mut undone = |bytes: u64| {
-            let back = bytes.min(kept.saturating_sub(END_BYTES));
+            let back = bytes.min(kept.saturating_sub(end));
             log.give_back(back);
             *kept -= back;
         };

@@ -13,6 +13,8 @@ pub enum BackupKind {
     Log,
     /// What has changed since a full backup.
     Differential,
+    /// Some files.
+    Files,
 }
 
 impl BackupKind {
@@ -21,6 +23,7 @@ impl BackupKind {
         match self {
             BackupKind::Database => 1,
             BackupKind::Log => 2,
+            BackupKind::Files => 4,
             BackupKind::Differential => 5,
         }
     }
@@ -30,6 +33,7 @@ impl BackupKind {
         match self {
             BackupKind::Database => "DATABASE",
             BackupKind::Log => "TRANSACTION LOG",
+            BackupKind::Files => "FILE OR FILEGROUP",
             BackupKind::Differential => "DATABASE DIFFERENTIAL",
         }
     }
@@ -98,6 +102,13 @@ pub struct SetFile {
     /// The size it was made with; 0 of the log.
     #[serde(default)]
     pub first_pages: u32,
+    /// Whether the set has pages of it; of the log: whether it has log.
+    #[serde(default = "is_present")]
+    pub present: bool,
+}
+
+fn is_present() -> bool {
+    true
 }
 
 /// The log in a backup set.
@@ -179,6 +190,9 @@ pub struct SetInfo {
     pub bytes: u64,
     /// Bytes written to all stripes.
     pub stored_bytes: u64,
+    /// When the last commit in the log was, in microseconds since 1970; absent where there is none.
+    #[serde(default)]
+    pub last_commit_us: Option<i64>,
     /// Of an end: chunks of the set in each stripe, its end not counted.
     pub chunks: Vec<u64>,
 }

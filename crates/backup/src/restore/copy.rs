@@ -7,7 +7,7 @@ use super::media_set::{MediaSet, Stripe};
 use crate::BackupError;
 use crate::media::{Chunk, ChunkKind, MediaError, SetInfo, SetPlace, Unpacker};
 use crate::run::Listener;
-use furrow_engine::{EngineError, Restoring};
+use furrow_engine::{EngineError, PageRestore, Restoring, StopSearch};
 use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, PageNo, verify};
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::sync::{Condvar, Mutex};
@@ -24,6 +24,10 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(super) enum Place<'a> {
     /// To the files of a database.
     Files(&'a Restoring),
+    /// Some pages, and the log of them, to an open database.
+    Pages(&'a PageRestore<'a>),
+    /// The log is searched for where a restore stops.
+    Search(&'a StopSearch),
     /// Nowhere: they are only proven.
     Nowhere,
 }
@@ -175,8 +179,10 @@ impl Copying<'_> {
             if self.checks && !self.go_on {
                 self.check(first, pages)?;
             }
-            if let Place::Files(restoring) = self.place {
-                restoring.write_pages(first, pages)?;
+            match self.place {
+                Place::Files(restoring) => restoring.write_pages(first, pages)?,
+                Place::Pages(restore) => restore.write_pages(first, pages),
+                Place::Search(_) | Place::Nowhere => {}
             }
         }
         match rest.is_empty() {
@@ -210,8 +216,11 @@ impl Copying<'_> {
             let split = rest.split_at_checked(run.count as usize);
             let (block, behind) = split.ok_or(Fault::Media("runs longer than their payload"))?;
             rest = behind;
-            if let Place::Files(restoring) = self.place {
-                restoring.write_log(block)?;
+            match self.place {
+                Place::Files(restoring) => restoring.write_log(block)?,
+                Place::Pages(restore) => restore.write_log(block)?,
+                Place::Search(search) => search.look(block)?,
+                Place::Nowhere => {}
             }
         }
         match rest.is_empty() {

@@ -23,7 +23,7 @@ pub use target::Device;
 
 use crate::BackupError;
 use crate::media::{BackupKind, Codec, SetFile, SetInfo, SetLog};
-use furrow_engine::{BackupScope, BackupSource, Database};
+use furrow_engine::{BackupScope, BackupSource, Database, Instance};
 use furrow_format::RecoveryModel;
 use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
@@ -68,10 +68,61 @@ pub struct BackupRequest {
     pub differential: bool,
     /// COPY_ONLY.
     pub copy_only: bool,
+    /// FILE and FILEGROUP: only these files.
+    pub parts: Parts,
     /// Who asks for it.
     pub user: String,
     /// The server's name.
     pub server: String,
+}
+
+/// Files of a database, by their names and by those of their filegroups. None: all files.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Parts {
+    /// Logical names of files.
+    pub files: Vec<String>,
+    /// Names of filegroups.
+    pub filegroups: Vec<String>,
+}
+
+impl Parts {
+    /// Whether all files are meant.
+    pub fn is_all(&self) -> bool {
+        self.files.is_empty() && self.filegroups.is_empty()
+    }
+
+    /// Whether a data file is among them.
+    pub fn has(&self, file: &SetFile) -> bool {
+        let is = |names: &[String], name: &str| {
+            let lower = name.to_lowercase();
+            names.iter().any(|n| n.to_lowercase() == lower)
+        };
+        file.filegroup != 0
+            && (self.is_all()
+                || is(&self.files, &file.name)
+                || is(&self.filegroups, &file.filegroup_name))
+    }
+
+    /// 3234 for a file that is not there, 3027 for a filegroup.
+    pub(crate) fn exist(&self, files: &[SetFile], database: &str) -> Result<(), BackupError> {
+        let one = |file: Option<&String>, group: Option<&String>| Parts {
+            files: file.into_iter().cloned().collect(),
+            filegroups: group.into_iter().cloned().collect(),
+        };
+        for name in &self.files {
+            if !files.iter().any(|f| one(Some(name), None).has(f)) {
+                let args = [name.as_str().into(), database.into()];
+                return Err(BackupError::refused(3234, &args));
+            }
+        }
+        for name in &self.filegroups {
+            if !files.iter().any(|f| one(None, Some(name)).has(f)) {
+                let args = [name.as_str().into(), database.into()];
+                return Err(BackupError::refused(3027, &args));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Pages of a file in a backup.
@@ -156,13 +207,60 @@ pub fn backup_log(
     run(db.begin_log_backup()?, request, listener)
 }
 
-/// Takes a backup of the database: full or differential.
+/// Takes a backup of the tail of the log, and leaves the database RESTORING: BACKUP LOG ... WITH NORECOVERY.
+pub fn backup_tail(
+    instance: &Arc<Instance>,
+    db: &Arc<Database>,
+    request: &BackupRequest,
+    listener: &mut dyn Listener,
+) -> Result<BackupReport, BackupError> {
+    // What refuses a log backup comes first: the database goes on as it was.
+    drop(db.begin_log_backup()?);
+    if let Err(error) = db.begin_tail() {
+        // Who was refused because of another tail, or of users, leaves them as they are.
+        if !error.has(3101) {
+            db.give_up_tail()?;
+        }
+        return Err(error.into());
+    }
+    // The boot page is not written any more: a database that is recovered begins a chain of its own.
+    let tail = BackupRequest {
+        copy_only: true,
+        ..request.clone()
+    };
+    let done = db
+        .begin_log_backup()
+        .map_err(BackupError::from)
+        .and_then(|source| run(source, &tail, listener));
+    match done {
+        Ok(report) => match instance.become_restoring(db) {
+            Ok(()) => Ok(report),
+            Err(error) => {
+                db.give_up_tail()?;
+                Err(error.into())
+            }
+        },
+        Err(error) => {
+            db.give_up_tail()?;
+            Err(error)
+        }
+    }
+}
+
+/// Takes a backup of the database: full, differential, or some of its files.
 pub fn backup_database(
     db: &Arc<Database>,
     request: &BackupRequest,
     listener: &mut dyn Listener,
 ) -> Result<BackupReport, BackupError> {
     let scope = match (request.differential, request.copy_only) {
+        _ if !request.parts.is_all() => {
+            let simple = db.options().recovery_model == RecoveryModel::Simple;
+            if simple && !db.is_read_only() {
+                return Err(BackupError::refused(3004, &[]));
+            }
+            BackupScope::Files
+        }
         (true, _) => BackupScope::Differential,
         (false, true) => BackupScope::CopyOnly,
         (false, false) => BackupScope::Full,
@@ -202,7 +300,7 @@ fn run(
         name: f.name.clone(),
         pages: f.pages,
     };
-    let data = info.files.iter().filter(|f| f.filegroup != 0);
+    let data = info.files.iter().filter(|f| f.filegroup != 0 && f.present);
     let log = info.files.iter().find(|f| f.filegroup == 0).map(named);
     Ok(BackupReport {
         position: target.position(),
@@ -250,6 +348,7 @@ fn set_files(db: &Database) -> Result<Vec<SetFile>, BackupError> {
             pages: 0,
             created_lsn: origin.map_or(0, |o| o.created.0),
             first_pages: origin.map_or(0, |o| o.size_pages),
+            present: true,
         });
     }
     Ok(files)
@@ -262,10 +361,18 @@ fn begin_info(
 ) -> Result<SetInfo, BackupError> {
     let (db, facts) = (source.database(), source.facts());
     let boot = &facts.boot;
+    let mut files = set_files(db)?;
+    if !request.parts.is_all() {
+        request.parts.exist(&files, db.name())?;
+        for file in files.iter_mut().filter(|f| f.filegroup != 0) {
+            file.present = request.parts.has(file);
+        }
+    }
     Ok(SetInfo {
         kind: match facts.scope {
             BackupScope::Log => BackupKind::Log,
             BackupScope::Differential => BackupKind::Differential,
+            BackupScope::Files => BackupKind::Files,
             BackupScope::Full | BackupScope::CopyOnly => BackupKind::Database,
         },
         set: Guid(random::guid_v4()),
@@ -296,11 +403,12 @@ fn begin_info(
         checksums: request.checksum,
         damaged: false,
         copy_only: request.copy_only,
-        files: set_files(db)?,
+        files,
         log: SetLog {
             sector_bytes: facts.log_sector_bytes,
             ..SetLog::default()
         },
+        last_commit_us: None,
         bytes: 0,
         stored_bytes: 0,
         chunks: Vec::new(),

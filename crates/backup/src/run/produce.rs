@@ -8,6 +8,7 @@ use crate::media::{BackupKind, ChunkHeader, ChunkKind, MAX_RUNS, Run, SetFile, S
 use furrow_engine::BackupSource;
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo};
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
+use furrow_io::time::WallTime;
 use furrow_io::{AlignedBuf, host, thread};
 use furrow_log::LogBlock;
 use furrow_observe::task::{self, Task};
@@ -93,7 +94,7 @@ impl Producer {
         let data = info
             .files
             .iter()
-            .filter(|f| f.filegroup != 0 && !source.is_log());
+            .filter(|f| f.filegroup != 0 && f.present && !source.is_log());
         for file in data {
             let source = Source {
                 file: file.clone(),
@@ -105,9 +106,10 @@ impl Producer {
                 .push(source);
         }
         let sizes = source.database().file_list()?;
+        let present = |id: u16| info.files.iter().any(|f| f.id == id && f.present);
         let data = sizes
             .iter()
-            .filter(|f| f.filegroup != 0 && !source.is_log());
+            .filter(|f| f.filegroup != 0 && present(f.id.0) && !source.is_log());
         let mut pages = 0;
         for file in data {
             let allocated = file.size_pages.saturating_sub(file.free_extents * 8);
@@ -332,7 +334,8 @@ impl Producer {
         // Beside a log backup files may be added and removed. One of both is in the log.
         let there = |file: &SetFile| info.files.iter().any(|f| f.guid == file.guid);
         let added: Vec<SetFile> = now.iter().filter(|f| !there(f)).cloned().collect();
-        info.files.extend(added);
+        let partial = info.kind == BackupKind::Files;
+        info.files.extend(added.into_iter().filter(|_| !partial));
         for file in &mut info.files {
             let now = now.iter().find(|f| f.guid == file.guid);
             let now = now.map_or(file.size_pages, |f| f.size_pages);
@@ -346,6 +349,7 @@ impl Producer {
             }
         }
         info.last_lsn = self.source.last_lsn().0;
+        info.last_commit_us = self.source.last_commit().map(WallTime::unix_us);
         info.log.vlfs = self.vlfs.into_iter().collect();
         info.log.bytes = self.log_bytes;
         Ok(self.source)

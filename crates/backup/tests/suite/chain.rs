@@ -9,13 +9,13 @@ use furrow_engine::{DatabaseState, FileGrowth, FileSpec, Session};
 use furrow_format::RecoveryModel;
 use std::path::PathBuf;
 
-fn full_model(world: &World) {
+pub fn full_model(world: &World) {
     let mut options = world.db.options();
     options.recovery_model = RecoveryModel::Full;
     world.db.set_options(options).unwrap();
 }
 
-fn log_request(name: &str) -> BackupRequest {
+pub fn log_request(name: &str) -> BackupRequest {
     let device = Device::Disk(PathBuf::from(format!("d/{name}.trn")));
     BackupRequest {
         devices: vec![device],
@@ -23,23 +23,19 @@ fn log_request(name: &str) -> BackupRequest {
     }
 }
 
-fn log_backup(world: &World, name: &str) -> Result<(), BackupError> {
+pub fn log_backup(world: &World, name: &str) -> Result<(), BackupError> {
     backup_log(&world.db, &log_request(name), &mut Silent).map(drop)
 }
 
-fn wanted(name: &str, recovery: bool) -> RestoreRequest {
+pub fn wanted(name: &str, recovery: bool) -> RestoreRequest {
     RestoreRequest {
         name: name.into(),
-        moves: Vec::new(),
-        replace: false,
         recovery,
-        position: None,
-        checksum: None,
-        continue_after_error: false,
+        ..RestoreRequest::default()
     }
 }
 
-fn log_restore(
+pub fn log_restore(
     world: &World,
     (log, name): (&str, &str),
     recovery: bool,

@@ -6,5 +6,9 @@
 mod chain;
 mod damaged;
 mod differential;
+mod files;
+mod pages;
+mod stop;
+mod tail;
 mod under_load;
 mod world;

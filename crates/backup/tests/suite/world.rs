@@ -2,8 +2,8 @@
 
 use furrow_backup::media::Codec;
 use furrow_backup::{
-    BackupError, BackupReport, BackupRequest, Device, FilePages, Listener, MediaSet, RestoreReport,
-    RestoreRequest, backup_database, restore_database,
+    BackupError, BackupReport, BackupRequest, Device, FilePages, Listener, MediaSet, Parts,
+    RestoreReport, RestoreRequest, backup_database, restore_database,
 };
 use furrow_check::{Options, check};
 use furrow_datafile::DataFiles;
@@ -78,6 +78,7 @@ pub fn request(stripes: usize) -> BackupRequest {
         media_description: String::new(),
         differential: false,
         copy_only: false,
+        parts: Parts::default(),
         user: "sa".into(),
         server: "here".into(),
     }
@@ -110,6 +111,13 @@ impl World {
             instance,
             db,
         }
+    }
+
+    /// Lets go of the database: another one takes its place here.
+    pub fn let_go(&mut self) {
+        let spec = DatabaseSpec::new("spare", FileSpec::new("spare", "d/spare.mdf").size_mb(4));
+        let log = FileSpec::new("spare_log", "d/spare.ldf").size_mb(1);
+        self.db = self.instance.create_database(&spec.log(log)).unwrap();
     }
 
     /// A table of ids and texts.
@@ -183,11 +191,8 @@ impl World {
         let wanted = RestoreRequest {
             name: name.into(),
             moves,
-            replace: false,
             recovery,
-            position: None,
-            checksum: None,
-            continue_after_error: false,
+            ..RestoreRequest::default()
         };
         let media = self.media(request)?;
         restore_database(&self.instance, &media, &wanted, &mut Silent)

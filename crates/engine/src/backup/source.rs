@@ -11,11 +11,12 @@ use furrow_format::{
 use furrow_io::Volume;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
-use furrow_log::{LogBlock, LogCursor};
+use furrow_io::time::WallTime;
+use furrow_log::{LogBlock, LogCursor, OwnedRecord, RecordKind};
 use furrow_pool::LatchRank;
 use furrow_recovery::truncate;
 use furrow_tables::EngineError;
-use furrow_txn::LogHold;
+use furrow_txn::{CommitBody, LogHold};
 use furrow_types::Guid;
 use std::sync::Arc;
 
@@ -28,6 +29,8 @@ pub enum BackupScope {
     CopyOnly,
     /// What has changed since the base.
     Differential,
+    /// Some of its files: neither a base nor the begin of a log chain.
+    Files,
     /// The log.
     Log,
 }
@@ -60,6 +63,8 @@ pub struct BackupSource {
     coverage: Mutex<Coverage>,
     cursor: LogCursor,
     last_lsn: Lsn,
+    /// The latest time of a commit in the log of the backup.
+    last_commit: Option<WallTime>,
     /// Where the log ended when the backup began.
     begun: Lsn,
     /// Blocks whose records all lie before this are left out: a log backup has no use for them.
@@ -120,6 +125,7 @@ impl Database {
             coverage: Mutex::default(),
             cursor: LogCursor::at_vlf(first_lsn.vlf()),
             last_lsn: Lsn::ZERO,
+            last_commit: None,
             begun: store.log().durable(),
             skip_before: Lsn::ZERO,
             base,
@@ -145,6 +151,7 @@ impl BackupSource {
             coverage: Mutex::default(),
             cursor: LogCursor::at_vlf(facts.first_lsn.vlf()),
             last_lsn: Lsn(facts.first_lsn.0.saturating_sub(1)),
+            last_commit: None,
             skip_before: facts.first_lsn,
             base: None,
             facts,
@@ -167,7 +174,7 @@ impl BackupSource {
         match self.facts.scope {
             BackupScope::Log => db.note_log_backup(self.last_lsn)?,
             BackupScope::Full => db.note_full_backup(&self.facts, set)?,
-            BackupScope::CopyOnly | BackupScope::Differential => {}
+            BackupScope::CopyOnly | BackupScope::Files | BackupScope::Differential => {}
         }
         if let Some(base) = self.base.take() {
             base.settle()?;
@@ -292,6 +299,7 @@ impl BackupSource {
             let mut coverage = self.coverage.lock();
             for record in block.records() {
                 coverage.record(&record, self.redo_point, &mut mark);
+                self.last_commit = self.last_commit.max(committed_at(&record));
                 self.last_lsn = record.lsn;
             }
             drop(coverage);
@@ -310,6 +318,17 @@ impl BackupSource {
     pub fn last_lsn(&self) -> Lsn {
         self.last_lsn
     }
+
+    /// The latest time of a commit that was handed out.
+    pub fn last_commit(&self) -> Option<WallTime> {
+        self.last_commit
+    }
+}
+
+fn committed_at(record: &OwnedRecord) -> Option<WallTime> {
+    let view = record.get();
+    let commits = view.kind == RecordKind::Commit;
+    commits.then(|| CommitBody::decode(view.redo))??.at
 }
 
 impl Database {

@@ -138,6 +138,7 @@ impl Database {
             layout: parts.layout.map(Mutex::new),
             shrink_bytes: AtomicU64::new(0),
             messages: Mutex::default(),
+            stage: Mutex::default(),
         });
         database.hooks.bind(&database);
         database.apply_options()?;

@@ -5,6 +5,7 @@ mod close;
 mod hooks;
 mod options;
 mod session;
+mod stage;
 pub(crate) mod temporary;
 mod updateability;
 
@@ -14,6 +15,7 @@ pub use session::Session;
 pub(crate) use assemble::{Parts, Registration};
 pub(crate) use close::{clear_flag, force_boot};
 pub(crate) use hooks::Hooks;
+pub(crate) use stage::{PageStage, StagedPage};
 
 use crate::files::{FileBook, FilePlan};
 use crate::keeper::Keeper;
@@ -44,6 +46,8 @@ pub struct Database {
     pub(crate) shrink_bytes: AtomicU64,
     /// Messages to report to the client that opened the database.
     pub(crate) messages: Mutex<Vec<Message>>,
+    /// Pages that are being restored.
+    pub(crate) stage: Mutex<PageStage>,
 }
 
 impl Deref for Database {

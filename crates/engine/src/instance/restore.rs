@@ -5,7 +5,7 @@
 //!    crash; the restore can be started again, and DROP DATABASE removes what there is.
 //! 2. The files are new ones: they have a binding of their own, and so has the log. Pages and blocks of the
 //!    log are written in any order, by several threads. Page 0 of a file gets the new binding, and the LSN of
-//!    the backup's checkpoint, when it is written.
+//!    the last record of the backup, when it is written: a log that ends before it is not recovered from.
 //! 3. [`Restoring::recover`] makes all of it durable and opens the database as after a crash. Its catalog
 //!    names the paths of the files that were backed up: the paths are corrected before the list calls the
 //!    database whole.
@@ -13,14 +13,14 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, Made, remove_any, remove_own};
-use crate::opening::{self, Moved};
 use crate::shared::{DatabaseList, Listed, Phase, Shared};
 use furrow_format::boot::field;
 use furrow_format::{
     BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
     PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word, stamp_checksum,
 };
-use furrow_io::{Access, File, Fill, random};
+use furrow_io::sync::Mutex;
+use furrow_io::{Access, AlignedBuf, File, Fill, random};
 use furrow_log::LogImage;
 use furrow_tables::DatabaseState;
 use furrow_tables::EngineError;
@@ -57,6 +57,8 @@ pub struct RestoreFile {
     pub created: Lsn,
     /// The size it was made with.
     pub first_pages: u32,
+    /// Whether MOVE says where it goes.
+    pub moved: bool,
 }
 
 /// A database to restore.
@@ -70,6 +72,8 @@ pub struct RestoreSpec {
     pub replace: bool,
     /// Where recovery reads the log from.
     pub checkpoint: Lsn,
+    /// The last record of the backup's log: no page of the backup is newer.
+    pub last_lsn: Lsn,
     /// The virtual log files of the backup: number and size in bytes.
     pub vlfs: Vec<(u32, u64)>,
     /// Blocks of the log are padded to this many bytes.
@@ -93,10 +97,14 @@ pub struct Restoring {
     pub(super) shared: Arc<Shared>,
     pub(super) listed: Listed,
     pub(super) checkpoint: Lsn,
+    /// The end of the log that the pages need: the headers of the files name it.
+    pub(super) needs: Lsn,
     pub(super) files: DataFiles,
     pub(super) log: LogImage,
     pub(super) applied: Lsn,
     pub(super) pages: RestoredPages,
+    /// Headers of files that are written last.
+    pub(super) held: Mutex<BTreeMap<u16, AlignedBuf>>,
 }
 
 /// What is restored from a set that has pages.
@@ -106,6 +114,11 @@ pub(super) enum RestoredPages {
     Full(Guid),
     /// Of other sets: the base and what has changed since stay as they are on the pages.
     AsBackedUp,
+    /// Some files of a full backup, or of one of files.
+    Files {
+        /// Whether the log in place stays.
+        log_stays: bool,
+    },
 }
 
 impl Instance {
@@ -169,10 +182,12 @@ impl Instance {
             shared: Arc::clone(&self.shared),
             listed,
             checkpoint: spec.checkpoint,
+            needs: spec.last_lsn,
             files,
             log,
             applied: Lsn::ZERO,
             pages: RestoredPages::Full(spec.base),
+            held: Mutex::default(),
         })
     }
 
@@ -265,20 +280,34 @@ impl Restoring {
     /// Writes pages of a data file. Several threads may do this side by side.
     pub fn write_pages(&self, first: PageId, bytes: &[u8]) -> Result<(), EngineError> {
         let strange = || EngineError::Damaged(format!("the backup has no file {}", first.file));
-        let file = self.files.get(&first.file.0).ok_or_else(strange)?;
+        let by_themselves = matches!(self.pages, RestoredPages::Files { .. });
+        let file = match self.files.get(&first.file.0) {
+            None if by_themselves => return Ok(()),
+            file => file.ok_or_else(strange)?,
+        };
         let offset = u64::from(first.page.0) * PAGE_SIZE as u64;
         if offset + bytes.len() as u64 > file.len_bytes()? {
             let text = format!("page {first} lies behind the end of its file");
             return Err(EngineError::Damaged(text));
         }
-        file.write_at(offset, bytes)?;
+        match first.page.0 {
+            0 if by_themselves => {
+                let behind = bytes.get(PAGE_SIZE..).unwrap_or_default();
+                file.write_at(PAGE_SIZE as u64, behind)?;
+            }
+            _ => file.write_at(offset, bytes)?,
+        }
         for (at, page) in (first.page.0..).zip(bytes.as_chunks::<PAGE_SIZE>().0) {
             let id = PageId {
                 page: PageNo(at),
                 ..first
             };
             if let Some(page) = self.as_restored(id, page)? {
-                let bytes = furrow_io::AlignedBuf::copy_of(&page[..]);
+                if at == 0 && by_themselves {
+                    self.hold_header(id.file.0, &page[..]);
+                    continue;
+                }
+                let bytes = AlignedBuf::copy_of(&page[..]);
                 file.write_at(u64::from(at) * PAGE_SIZE as u64, &bytes)?;
             }
         }
@@ -298,9 +327,9 @@ impl Restoring {
             (0, _) => {
                 let bad = |e: furrow_format::FileHeaderError| EngineError::Damaged(e.to_string());
                 FileHeader::set_binding(page, Guid(self.listed.binding)).map_err(bad)?;
-                FileHeader::set_max_lsn(page, self.checkpoint).map_err(bad)?;
+                FileHeader::set_max_lsn(page, self.needs).map_err(bad)?;
             }
-            (_, RestoredPages::AsBackedUp) => return Ok(None),
+            (_, RestoredPages::AsBackedUp | RestoredPages::Files { .. }) => return Ok(None),
             (_, RestoredPages::Full(base)) if id == BOOT_PAGE => {
                 field::DIFFERENTIAL_BASE.set(page, base.0);
                 field::FULL_BACKUP_LSN.set(page, self.checkpoint.to_bytes());
@@ -317,79 +346,35 @@ impl Restoring {
         Ok(Some(changed))
     }
 
+    /// The log that is put in place ends before this record.
+    pub fn stop_at(&mut self, stop: Lsn) {
+        debug_assert!(stop > self.applied, "what is in place is not taken back");
+        self.log.stop_at(stop);
+    }
+
     /// Writes a block of the log. Several threads may do this side by side.
     pub fn write_log(&self, block: &[u8]) -> Result<(), EngineError> {
+        if matches!(
+            self.pages,
+            RestoredPages::Files {
+                log_stays: true,
+                ..
+            }
+        ) {
+            return Ok(());
+        }
         self.log.write(block)?;
         Ok(())
     }
 
     /// Makes all of it durable.
-    fn settle(self) -> Result<(Arc<Shared>, Listed), EngineError> {
+    pub(super) fn settle(self) -> Result<(Arc<Shared>, Listed), EngineError> {
         for file in self.files.values() {
             file.sync()?;
         }
+        self.log.cut()?;
+        self.write_headers()?;
         self.log.finish(self.checkpoint)?;
         Ok((self.shared, self.listed))
-    }
-}
-
-impl Instance {
-    /// The end of a restore WITH NORECOVERY: the database stays RESTORING.
-    pub fn leave_restoring(&self, restoring: Restoring) -> Result<(), EngineError> {
-        restoring.settle().map(drop)
-    }
-
-    /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
-    pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
-        let _entered = self.shared.enter();
-        let (_, listed) = restoring.settle()?;
-        self.recover_listed(&listed)
-    }
-
-    /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
-    pub fn recover_restoring(&self, name: &str) -> Result<Arc<Database>, EngineError> {
-        let _entered = self.shared.enter();
-        let listed = {
-            let list = self.shared.list.lock();
-            self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?
-        };
-        match listed.phase {
-            // A restore that did not come to its end is not recovered.
-            Phase::Restoring => {
-                let resumed = self.resume_restore(name);
-                drop(resumed.map_err(|e| match e.has(3117) {
-                    true => EngineError::refused(4333, &[]),
-                    false => e,
-                })?);
-                self.recover_listed(&listed)
-            }
-            _ => Err(EngineError::refused(3153, &[])),
-        }
-    }
-
-    fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
-        let mut list = self.shared.list.lock();
-        let primary = listed.paths.first().cloned().unwrap_or_default();
-        let moved = Moved {
-            by_id: listed
-                .layout
-                .iter()
-                .map(|f| (f.id, f.path.clone()))
-                .collect(),
-            home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
-            ..Moved::default()
-        };
-        let id = DatabaseId(listed.id);
-        let database = opening::open(&self.shared, id, &listed.name, &primary, &moved)?;
-        for file in database.file_list()? {
-            let plan = listed.layout.iter().find(|plan| plan.id == file.id.0);
-            if let Some(plan) = plan {
-                database.note_path(file.id, &plan.path)?;
-            }
-        }
-        database.checkpoint()?;
-        self.list_whole(&mut list, listed)?;
-        self.enter_started(listed, &database)?;
-        Ok(database)
     }
 }

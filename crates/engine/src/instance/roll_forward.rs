@@ -15,8 +15,9 @@ use super::restore::{
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
 use crate::opening::header_of;
 use crate::shared::{Listed, Phase};
-use furrow_format::{Boot, Lsn, PAGE_SIZE};
-use furrow_io::{Access, File, Fill, Open};
+use furrow_format::{Boot, FileHeader, Lsn, PAGE_SIZE};
+use furrow_io::sync::Mutex;
+use furrow_io::{Access, AlignedBuf, File, Fill, Open};
 use furrow_log::LogImage;
 use furrow_space::new_file_pages;
 use furrow_tables::EngineError;
@@ -39,6 +40,20 @@ impl Restoring {
     /// The base of differential backups that is in place; zeros where there is none.
     pub fn base(&self) -> Result<Guid, EngineError> {
         Ok(self.boot()?.differential_base)
+    }
+
+    /// Whether some data file is older than the base with this checkpoint: it was restored by itself.
+    pub fn is_older_than(&self, base: Lsn) -> Result<bool, EngineError> {
+        for file in self.files.values() {
+            let mut page = AlignedBuf::new(PAGE_SIZE);
+            file.read_at(0, &mut page)?;
+            let page = page.first_chunk::<PAGE_SIZE>();
+            let header = page.and_then(|page| FileHeader::decode(page).ok());
+            if header.is_none_or(|header| header.max_lsn < base) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn boot(&self) -> Result<Boot, EngineError> {
@@ -97,11 +112,13 @@ impl Instance {
         Ok(Restoring {
             shared: Arc::clone(&self.shared),
             checkpoint: log.checkpoint(),
+            needs: applied,
             listed,
             files,
             log,
             applied,
             pages: RestoredPages::AsBackedUp,
+            held: Mutex::default(),
         })
     }
 
@@ -199,7 +216,7 @@ impl Instance {
     }
 
     /// Makes the log that is in place no log, durably: its pages are about to change.
-    fn forget_log(&self, listed: &Listed) -> Result<(), EngineError> {
+    pub(super) fn forget_log(&self, listed: &Listed) -> Result<(), EngineError> {
         let mut plans = listed.layout.iter();
         let plan = plans.find(|plan| plan.filegroup == 0);
         let plan = plan.ok_or_else(|| EngineError::refused(3117, &[]))?;
@@ -245,10 +262,12 @@ impl Instance {
             shared: Arc::clone(&self.shared),
             listed,
             checkpoint: spec.checkpoint,
+            needs: spec.last_lsn,
             files,
             log,
             applied: Lsn::ZERO,
             pages: RestoredPages::AsBackedUp,
+            held: Mutex::default(),
         };
         restoring.enlarge(&spec.files)?;
         Ok(restoring)

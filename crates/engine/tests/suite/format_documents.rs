@@ -286,7 +286,7 @@ fn undo(undo: &[u8]) -> u64 {
 
 /// The log of the fixture: `format_fixture` says what its database went through.
 fn fixture_log() -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/format-4.lz4");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/format-5.lz4");
     let packed = read_file(&furrow_io::SystemVolume::new(), &path).unwrap();
     let unpacked = lz4_flex::decompress_size_prepended(&packed).unwrap();
     let mut input = Input(&unpacked);
@@ -296,6 +296,24 @@ fn fixture_log() -> Vec<u8> {
             return bytes.to_vec();
         }
     }
+}
+
+/// The counts and the mark of a commit; an abort has neither time nor mark.
+fn commit(redo: &[u8]) -> (&[u8], Option<(String, String)>) {
+    const YEAR_2020_US: u64 = 1_577_836_800_000_000;
+    let rest = match redo.len() % 16 {
+        0 => return (redo, None),
+        _ => &redo[..redo.len() - 8],
+    };
+    assert!(int(redo, rest.len(), 8) > YEAR_2020_US);
+    if redo.len() % 16 == 8 {
+        return (rest, None);
+    }
+    let (rest, units) = rest.split_at(rest.len() - 4);
+    let (counts, mark) = rest.split_at(rest.len() - 16 * int(units, 0, 4) as usize);
+    let mut input = Input(mark);
+    let mut text = || String::from_utf8(input.string(2).to_vec()).unwrap();
+    (counts, Some((text(), text())))
 }
 
 #[test]
@@ -309,7 +327,7 @@ fn the_log_is_read_by_its_document_alone() {
     let mut open: BTreeMap<u64, u64> = BTreeMap::new();
     let mut committed = BTreeSet::new();
     let mut inserted: BTreeMap<u64, u64> = BTreeMap::new();
-    let mut rows = 0;
+    let (mut rows, mut marks) = (0, Vec::new());
     for record in &records {
         match record.kind {
             1 | 2 => {
@@ -321,8 +339,9 @@ fn the_log_is_read_by_its_document_alone() {
                 }
             }
             3 | 4 => {
-                assert_eq!(record.redo.len() % 16, 0);
-                let deltas = record.redo.chunks(16).map(|pair| int(pair, 8, 8) as i64);
+                let (counts, mark) = commit(record.redo);
+                marks.extend(mark);
+                let deltas = counts.chunks(16).map(|pair| int(pair, 8, 8) as i64);
                 if deltas.clone().any(|delta| delta == 100) {
                     committed.insert(record.transaction);
                 }
@@ -350,6 +369,13 @@ fn the_log_is_read_by_its_document_alone() {
         committed
             .iter()
             .all(|transaction| inserted[transaction] == 200)
+    );
+    assert_eq!(
+        marks,
+        [(
+            "kept".to_owned(),
+            "what a marked transaction writes".to_owned()
+        )]
     );
     assert!(rows >= 200, "{rows}");
     assert_eq!(open.len(), 1);

@@ -13,7 +13,7 @@
 
 use furrow_engine::{
     AttachOptions, ColumnSpec, Database, DatabaseSpec, FileSpec, IndexSpec, Instance,
-    InstanceConfig, ScanSpec, Session, Table, TableSpec,
+    InstanceConfig, ScanSpec, Session, Table, TableSpec, TxnMark,
 };
 use furrow_io::{Access, Fill, MemoryVolume, Open, SystemVolume, Volume};
 use furrow_types::{DataType, TypeId, Value};
@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 /// The newest format: files of all formats from 1 to this one are there. 2 has a heap besides, in the format
 /// of 1; 3 says in the log where a heap's row was before an update; 4 has the last checkpoint in every
-/// file's header.
-const FORMAT: u32 = 4;
+/// file's header; 5 has the time in commit records, and marks.
+const FORMAT: u32 = 5;
 /// From this one on there is a heap.
 const FORMAT_WITH_HEAP: u32 = 2;
 /// Rows of the heap.
@@ -195,6 +195,11 @@ fn live(database: &Arc<Database>) {
     }
     database.checkpoint().unwrap();
     session.begin().unwrap();
+    let mark = TxnMark {
+        name: "kept".to_owned(),
+        description: "what a marked transaction writes".to_owned(),
+    };
+    session.set_mark(&mark).unwrap();
     for id in ROWS.0..ROWS.1 {
         insert(&mut session, id);
     }

@@ -1,6 +1,7 @@
 //! The machine of a run: an instance, the database, and a copy of it that comes and goes.
 
 use super::media::{Taken, Wanted};
+use super::plan::{Plan, Still};
 use crate::engine::{Engine, EngineStore, failure};
 use crate::model::State;
 use crate::subject::{Failure, Layout, Store as _};
@@ -9,7 +10,7 @@ use furrow_backup::{
     BackupError, BackupRequest, FilePages, Listener, MediaSet, RestoreRequest, backup_database,
     backup_log, recover_only, restore_database, restore_log, verify,
 };
-use furrow_engine::{Database, DatabaseState, Instance};
+use furrow_engine::{Database, DatabaseState, Instance, StopPoint};
 use furrow_format::RecoveryModel;
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
@@ -17,8 +18,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// The name of the database, and of the copy.
-const NAME: &str = "soak";
-const COPY: &str = "copy";
+pub(super) const NAME: &str = "soak";
+pub(super) const COPY: &str = "copy";
 /// Entries of the error log that a finding shows.
 const LAST_WORDS: usize = 6;
 
@@ -30,7 +31,7 @@ pub(super) struct Machine {
     layout: Layout,
 }
 
-struct Silent;
+pub(super) struct Silent;
 
 impl Listener for Silent {
     fn progress(&mut self, _: u64, _: u64) {}
@@ -38,7 +39,7 @@ impl Listener for Silent {
 }
 
 /// What an error means to the run.
-fn of_backup(error: BackupError) -> Failure {
+pub(super) fn of_backup(error: BackupError) -> Failure {
     match error {
         BackupError::Engine(error) => failure(error),
         other => {
@@ -55,7 +56,7 @@ fn last_words(instance: &Instance) -> String {
     texts.join("; ")
 }
 
-fn has(error: &BackupError, numbers: &[u32]) -> bool {
+pub(super) fn has(error: &BackupError, numbers: &[u32]) -> bool {
     let messages = error.messages();
     messages.iter().any(|m| numbers.contains(&m.number))
 }
@@ -88,12 +89,12 @@ impl Machine {
         })
     }
 
-    fn instance(&self) -> Result<&Arc<Instance>, Failure> {
+    pub(super) fn instance(&self) -> Result<&Arc<Instance>, Failure> {
         let ended = || Failure::Wrong("the instance has ended".to_owned());
         self.instance.as_ref().ok_or_else(ended)
     }
 
-    fn database(&self) -> Result<Arc<Database>, Failure> {
+    pub(super) fn database(&self) -> Result<Arc<Database>, Failure> {
         let instance = self.instance()?;
         instance
             .database(NAME)
@@ -144,7 +145,7 @@ impl Machine {
         };
         match done {
             Ok(report) => Ok(Some(report.info)),
-            Err(e) if has(&e, &[3035, 4208, 4214]) => Ok(None),
+            Err(e) if has(&e, &[3004, 3035, 4208, 4214]) => Ok(None),
             Err(e) => Err(of_backup(e)),
         }
     }
@@ -161,7 +162,11 @@ impl Machine {
     }
 
     /// RESTORE WITH NORECOVERY.
-    fn restore_one(&self, instance: &Arc<Instance>, taken: &Taken) -> Result<(), BackupError> {
+    fn restore_one(
+        &self,
+        instance: &Arc<Instance>,
+        (taken, stop): (&Taken, Option<&Still>),
+    ) -> Result<(), BackupError> {
         let media = MediaSet::open(&self.volume, &taken.paths)?;
         let info = media.info(1)?;
         let to = |name: &str| PathBuf::from(format!("home/v0/copy_{name}"));
@@ -170,10 +175,8 @@ impl Machine {
             name: COPY.to_owned(),
             moves: moves.collect(),
             replace: true,
-            recovery: false,
-            position: None,
-            checksum: None,
-            continue_after_error: false,
+            stop: stop.map(|still| StopPoint::Time(still.at)),
+            ..RestoreRequest::default()
         };
         let done = match taken.wanted {
             Wanted::Log => restore_log(instance, &media, &request, &mut Silent),
@@ -183,14 +186,27 @@ impl Machine {
     }
 
     /// Restores a chain, recovers the copy and reads it.
-    pub(super) fn restore_chain(&self, chain: &[Taken]) -> Result<State, Failure> {
-        for taken in chain {
-            match self.restore_one(self.instance()?, taken) {
+    pub(super) fn restore_chain(&self, plan: &Plan) -> Result<State, Failure> {
+        let mut file = plan.file.as_ref();
+        for (at, taken) in plan.chain.iter().enumerate() {
+            let is_last = at + 1 == plan.chain.len();
+            if taken.wanted == Wanted::Log
+                && let Some(from) = file.take()
+            {
+                self.restore_file(self.instance()?, from)
+                    .map_err(of_backup)?;
+            }
+            let stop = plan.stop.as_ref().filter(|_| is_last);
+            match self.restore_one(self.instance()?, (taken, stop)) {
                 Ok(()) => {}
                 // All of it is there already.
                 Err(e) if taken.wanted == Wanted::Log && has(&e, &[4326]) => {}
                 Err(e) => return Err(of_backup(e)),
             }
+        }
+        if let Some(from) = file {
+            self.restore_file(self.instance()?, from)
+                .map_err(of_backup)?;
         }
         let copy = recover_only(self.instance()?, COPY).map_err(of_backup)?;
         self.read_copy(copy)
@@ -235,8 +251,9 @@ impl Machine {
     /// A differential backup over a full one that is not its base is refused.
     pub(super) fn refuses_other_base(&self, full: &Taken, other: &Taken) -> Result<(), Failure> {
         let instance = self.instance()?;
-        self.restore_one(instance, full).map_err(of_backup)?;
-        match self.restore_one(instance, other) {
+        self.restore_one(instance, (full, None))
+            .map_err(of_backup)?;
+        match self.restore_one(instance, (other, None)) {
             Ok(()) => {
                 let text = "a differential backup was restored over another base than its own";
                 Err(Failure::Wrong(text.to_owned()))

@@ -1,8 +1,9 @@
 //! Backups that were taken, and how they are asked for.
 
 use furrow_backup::media::Codec;
-use furrow_backup::{BackupRequest, Device};
+use furrow_backup::{BackupRequest, Device, Parts};
 use furrow_io::random::{Rng, SeededRng};
+use furrow_io::time::WallTime;
 use furrow_types::Guid;
 use std::path::PathBuf;
 
@@ -12,6 +13,7 @@ pub(super) enum Wanted {
     Full,
     CopyOnly,
     Differential,
+    Files,
     Log,
 }
 
@@ -24,6 +26,8 @@ pub(super) struct Taken {
     pub(super) from: Vec<u64>,
     /// Transactions of each writer that were begun when it had ended.
     pub(super) to: Vec<u64>,
+    /// When it began and ended.
+    pub(super) span: (WallTime, WallTime),
     pub(super) set: Guid,
     pub(super) base: Guid,
 }
@@ -49,6 +53,13 @@ pub(super) fn request(rng: &mut SeededRng, (wanted, number): (Wanted, usize)) ->
         media_description: String::new(),
         differential: wanted == Wanted::Differential,
         copy_only: wanted == Wanted::CopyOnly,
+        parts: match wanted {
+            Wanted::Files => Parts {
+                filegroups: vec!["PRIMARY".to_owned()],
+                ..Parts::default()
+            },
+            _ => Parts::default(),
+        },
         user: "sa".to_owned(),
         server: "soak".to_owned(),
     }

@@ -8,28 +8,37 @@
 //! 3. Now and then a chain is restored to another database ([`chain`]): a full backup, perhaps a differential
 //!    one, log backups. The power goes in the middle of some restores. What is half restored must not be
 //!    taken for whole; then the restore begins again.
+//! 4. Some of these restores stop at a moment between transactions, or take a file from a backup of its own.
+//!    Pages of the database in use are restored beside the writers.
 //!
 //! # What must hold
 //! 1. A restored database has, of each writer, all transactions that were acknowledged before its last backup
 //!    began, perhaps those that began before the backup ended, no part of another. Its pages check clean.
 //! 2. A backup that was acknowledged restores after every power loss.
 //! 3. A differential backup is refused over another base than its own (3136).
-//! 4. A stripe with a flipped bit is refused, by RESTORE VERIFYONLY and by RESTORE.
+//! 4. A restore that stops at a moment has the transactions of that moment, all of them and no other.
+//! 5. Pages that are restored beside the writers change nothing that can be seen.
+//! 6. A stripe with a flipped bit is refused, by RESTORE VERIFYONLY and by RESTORE.
 //!
 //! A run is decided by its seed, but for how threads take turns.
 
 mod chain;
 mod machine;
 mod media;
+mod parts;
+mod plan;
 mod writers;
 
 use crate::Finding;
+use crate::model::State;
 use crate::subject::{Failure, FullBackups, Layout, Store as _};
 use furrow_format::RecoveryModel;
 use furrow_io::random::{Rng, SeededRng, seeded};
 use furrow_io::sim::{Crash, Effect, Fault, Ops};
+use furrow_io::time::WallTime;
 use machine::Machine;
 use media::{Taken, Wanted};
+use plan::{Plan, Still};
 use std::path::PathBuf;
 use writers::Writers;
 
@@ -51,6 +60,12 @@ pub struct Figures {
     pub in_restore: u64,
     /// Stripes that were damaged, and refused.
     pub damaged: u64,
+    /// Restores that stopped at a time.
+    pub stopped: u64,
+    /// Restores with a file of its own.
+    pub files: u64,
+    /// Restores of pages into the database in use.
+    pub pages: u64,
 }
 
 impl Figures {
@@ -61,17 +76,22 @@ impl Figures {
         self.crashes += other.crashes;
         self.in_restore += other.in_restore;
         self.damaged += other.damaged;
+        self.stopped += other.stopped;
+        self.files += other.files;
+        self.pages += other.pages;
     }
 }
 
 /// A backup without an answer: its kind, its stripes, transactions before and after.
-type Unanswered = (Wanted, Vec<PathBuf>, Vec<u64>, Vec<u64>);
+type Unanswered = (Wanted, Vec<PathBuf>, WallTime, Vec<u64>, Vec<u64>);
 
 struct Run {
     rng: SeededRng,
     machine: Machine,
     writers: Writers,
     taken: Vec<Taken>,
+    /// Moments between transactions.
+    stills: Vec<Still>,
     /// A backup in the middle of which the power went.
     unanswered: Option<Unanswered>,
     figures: Figures,
@@ -114,6 +134,7 @@ pub fn run(seed: u64) -> Result<Figures, Box<Finding>> {
         machine,
         writers,
         taken: Vec::new(),
+        stills: Vec::new(),
         unanswered: None,
         figures: Figures::default(),
         steps: vec![format!("{layout:?} {model:?}")],
@@ -126,6 +147,13 @@ pub fn run(seed: u64) -> Result<Figures, Box<Finding>> {
     let ended = run.restore(Crashes::None);
     ended.map_err(|e| finding("the last restore", e.to_string(), run.steps.clone()))?;
     Ok(run.figures)
+}
+
+/// A moment later than all before it, and earlier than all behind it.
+fn moment() -> WallTime {
+    let now = WallTime::now();
+    while WallTime::now().unix_us() <= now.unix_us() + 1 {}
+    WallTime::from_unix_us(now.unix_us() + 1)
 }
 
 /// Whether the power goes in the middle.
@@ -142,7 +170,13 @@ impl Run {
 
     fn step(&mut self) -> Result<(), Failure> {
         let transactions = self.rng.random_range(1..12);
-        self.writers.work(&self.machine, transactions)?;
+        for _ in 0..3 {
+            self.writers.work(&self.machine, transactions)?;
+            self.stills.push(Still {
+                at: moment(),
+                counts: self.writers.acknowledged(),
+            });
+        }
         let crash = self.rng.random_ratio(1, 4);
         if crash {
             let nth = self.rng.random_range(1..=MOST_CHANGES);
@@ -160,7 +194,7 @@ impl Run {
     }
 
     fn act(&mut self) -> Result<(), Failure> {
-        match self.rng.random_range(0..12) {
+        match self.rng.random_range(0..14) {
             0 => {
                 self.note("checkpoint".to_owned());
                 self.machine.store()?.checkpoint()
@@ -175,6 +209,8 @@ impl Run {
             7 | 8 => self.back_up(Wanted::Log),
             9 => self.damage(),
             10 => self.restore(Crashes::None),
+            11 => self.back_up(Wanted::Files),
+            12 => self.restore_pages(),
             _ => self.restore(Crashes::Some),
         }
     }
@@ -190,6 +226,7 @@ impl Run {
             request.codec
         ));
         let before = self.writers.acknowledged();
+        let begun = moment();
         let paths: Vec<PathBuf> = request
             .devices
             .iter()
@@ -206,7 +243,7 @@ impl Run {
         let report = match done {
             Ok(report) => report,
             Err(failure) => {
-                self.unanswered = Some((wanted, paths, before, to));
+                self.unanswered = Some((wanted, paths, begun, before, to));
                 return Err(failure);
             }
         };
@@ -220,6 +257,7 @@ impl Run {
             paths,
             from: before,
             to,
+            span: (begun, moment()),
             set: info.set,
             base: info.base,
         });
@@ -232,7 +270,7 @@ impl Run {
         let seed = self.rng.random();
         self.note("the power is gone".to_owned());
         self.machine = self.machine.after(&Crash::Torn { seed })?;
-        if let Some((wanted, paths, from, to)) = self.unanswered.take()
+        if let Some((wanted, paths, begun, from, to)) = self.unanswered.take()
             && let Some(info) = self.machine.whole(&paths)
         {
             self.taken.push(Taken {
@@ -240,6 +278,7 @@ impl Run {
                 paths,
                 from,
                 to,
+                span: (begun, moment()),
                 set: info.set,
                 base: info.base,
             });
@@ -253,22 +292,18 @@ impl Run {
 
     /// Restores a chain and compares.
     fn restore(&mut self, crashes: Crashes) -> Result<(), Failure> {
-        let Some(chain) = chain::draw(&mut self.rng, &self.taken) else {
+        let Some(plan) = plan::draw(&mut self.rng, &self.taken, &self.stills) else {
             return Ok(());
         };
-        let shown: Vec<String> = chain.iter().map(ToString::to_string).collect();
-        self.note(format!(
-            "restore {}, power losses: {crashes:?}",
-            shown.join(", ")
-        ));
-        let chain: Vec<Taken> = chain.into_iter().map(|n| self.taken[n].clone()).collect();
+        self.note(format!("restore {}, power losses: {crashes:?}", plan.words));
+        let chain = plan.chain.clone();
         loop {
             if crashes == Crashes::Some && self.rng.random_bool(0.7) {
                 let nth = self.rng.random_range(1..=MOST_CHANGES);
                 let fault = Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth);
                 self.machine.volume.inject(fault);
             }
-            let done = self.machine.restore_chain(&chain);
+            let done = self.machine.restore_chain(&plan);
             self.machine.volume.heal();
             match done {
                 _ if !self.machine.volume.is_powered() => {
@@ -278,7 +313,7 @@ impl Run {
                 Err(failure) => return Err(failure),
                 Ok(state) => {
                     self.figures.restores += 1;
-                    self.judge(&state, &chain)?;
+                    self.judge(&state, &plan)?;
                     break;
                 }
             }
@@ -287,11 +322,39 @@ impl Run {
         self.machine.drop_copy()
     }
 
-    fn judge(&self, state: &crate::model::State, chain: &[Taken]) -> Result<(), Failure> {
-        let Some(last) = chain.last() else {
+    fn judge(&mut self, state: &State, plan: &Plan) -> Result<(), Failure> {
+        self.figures.files += u64::from(plan.file.is_some());
+        if let Some(still) = &plan.stop {
+            self.figures.stopped += 1;
+            let counts = (&still.counts[..], &still.counts[..]);
+            return self.writers.counts(state, counts).map(drop);
+        }
+        let Some(last) = plan.chain.last() else {
             return Ok(());
         };
         self.writers.counts(state, (&last.from, &last.to)).map(drop)
+    }
+
+    /// Restores pages of the database in use, half of the time beside the writers.
+    fn restore_pages(&mut self) -> Result<(), Failure> {
+        let Some((full, logs)) = parts::since_last_full(&self.taken) else {
+            return Ok(());
+        };
+        let beside = self.rng.random_bool(0.5);
+        self.note(format!("restore pages, beside writers: {beside}"));
+        let mut rng = seeded(self.rng.random());
+        let machine = &self.machine;
+        let mut restore = || machine.restore_some_pages(&mut rng, (&full, &logs));
+        let done = match beside {
+            true => self.writers.beside(machine, restore)?,
+            false => restore()?,
+        };
+        self.figures.pages += u64::from(done);
+        let store = self.machine.store()?;
+        let state = store.read_all()?;
+        store.audit()?;
+        let (from, to) = (self.writers.acknowledged(), self.writers.begun());
+        self.writers.counts(&state, (&from, &to)).map(drop)
     }
 
     /// The power went during a restore: nothing half done is taken for whole.

@@ -3,7 +3,7 @@
 use super::Target;
 use super::havoc::{Dice, damage};
 use furrow_backup::media::{Codec, StripeReader, Unpacker};
-use furrow_backup::{BackupRequest, Device, FilePages, Listener, backup_database};
+use furrow_backup::{BackupRequest, Device, FilePages, Listener, Parts, backup_database};
 use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
 use furrow_io::{Access, File, MemoryVolume, Open, Volume, read_all};
 use std::hint::black_box;
@@ -55,6 +55,7 @@ fn request() -> BackupRequest {
         media_description: String::new(),
         differential: false,
         copy_only: false,
+        parts: Parts::default(),
         user: "sa".to_owned(),
         server: "soak".to_owned(),
     }

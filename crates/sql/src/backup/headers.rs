@@ -150,7 +150,7 @@ fn file(file: &SetFile, info: &SetInfo) -> Vec<Value> {
         base_of(info).0,
         base_of(info).1,
         Value::Bit(file.read_only),
-        Value::Bit(true),
+        Value::Bit(file.present),
         Value::Null,
         Value::Null,
     ]
@@ -160,7 +160,7 @@ fn file(file: &SetFile, info: &SetInfo) -> Vec<Value> {
 fn base_of(info: &SetInfo) -> (Value, Value) {
     match info.kind {
         BackupKind::Differential => (lsn(info.database_backup_lsn), Value::Guid(info.base)),
-        BackupKind::Database | BackupKind::Log => (Value::Null, Value::Null),
+        BackupKind::Database | BackupKind::Files | BackupKind::Log => (Value::Null, Value::Null),
     }
 }
 

@@ -2,7 +2,9 @@
 
 mod headers;
 mod options;
+mod parts;
 mod restore;
+mod stop;
 mod trace;
 
 pub(crate) use restore::restore;
@@ -11,7 +13,7 @@ use crate::paths::path;
 use furrow_backup::media::BackupKind;
 use furrow_backup::{
     BackupError, BackupReport, BufferFigures, Device as Target, FilePages, Listener, Step,
-    backup_database, backup_log,
+    backup_database, backup_log, backup_tail,
 };
 use furrow_bind::evaluate;
 use furrow_context::error::{Result, SqlError, refuse, unsupported};
@@ -25,6 +27,7 @@ use furrow_observe::traceflags::TraceFlag;
 use furrow_tsql::ast::database::{Backup, Device, NameOrVariable};
 use furrow_tsql::ast::expr::{Expr, ExprKind};
 use std::path::Path;
+use std::sync::Arc;
 
 /// The text that an expression has.
 fn text(run: &mut Run<'_>, written: &Expr) -> Result<String> {
@@ -96,6 +99,14 @@ fn abnormally(mut messages: Vec<Message>, statement: &str) -> Box<SqlError> {
     let mut error: Box<SqlError> = Message::new(3013, &[statement.into()]).into();
     error.messages = messages;
     error
+}
+
+/// What refuses an option: what is not supported is refused by name alone.
+fn refused(error: Box<SqlError>, statement: &str) -> Box<SqlError> {
+    match error.number() {
+        40_514 => error,
+        _ => abnormally(error.messages, statement),
+    }
 }
 
 /// Sends percents and pages to the client while a backup or a restore runs.
@@ -171,9 +182,6 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
         true => "BACKUP LOG",
         false => "BACKUP DATABASE",
     };
-    if !written.parts.is_empty() {
-        return Err(unsupported("BACKUP of files and filegroups"));
-    }
     if !written.mirrors.is_empty() {
         return Err(unsupported("MIRROR TO"));
     }
@@ -182,14 +190,22 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     for written in &written.to {
         devices.push(device(run, written)?);
     }
-    let asked =
-        options::backup(run, &written.options).map_err(|e| abnormally(e.messages, statement))?;
+    let asked = options::backup(run, &written.options, written.log);
+    let asked = asked.map_err(|e| refused(e, statement))?;
     let db = match run.cx.server.instance().database(&name) {
         Ok(db) => db,
+        Err(_) if asked.damaged && is_closed(run, &name) => {
+            let what = "BACKUP LOG WITH NO_TRUNCATE of a database that is not online";
+            return Err(unsupported(what));
+        }
         Err(e) => return Err(abnormally(e.messages(), statement)),
     };
     let mut request = asked.request;
     request.devices = devices;
+    request.parts = parts::named(run, &written.parts, "BACKUP")?.0;
+    if request.differential && !request.parts.is_all() {
+        return Err(unsupported("BACKUP of files WITH DIFFERENTIAL"));
+    }
     request.server = furrow_sysviews::SERVER_NAME.to_owned();
     let mut progress = Progress {
         database: db.name().to_owned(),
@@ -197,7 +213,9 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
         step: asked.stats,
         told: 0,
     };
+    let instance = Arc::clone(progress.run.cx.server.instance());
     let done = match written.log {
+        true if asked.tail => backup_tail(&instance, &db, &request, &mut progress),
         true => backup_log(&db, &request, &mut progress),
         false => backup_database(&db, &request, &mut progress),
     };
@@ -219,13 +237,20 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
         run.inform(Message::new(3042, &[]));
     }
     let called = match report.info.kind {
-        BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL",
-        _ => statement,
+        BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL".to_owned(),
+        BackupKind::Files => format!("BACKUP DATABASE...FILE={}", parts::names(&report.info)),
+        _ => statement.to_owned(),
     };
-    run.inform(closing(called, report.pages(), report.elapsed_us));
+    run.inform(closing(&called, report.pages(), report.elapsed_us));
     log_backup(run, &report, &request.devices);
     run.done(None);
     Ok(())
+}
+
+/// Whether a database is there, and not open.
+fn is_closed(run: &Run<'_>, name: &str) -> bool {
+    let target = run.cx.server.instance().restore_target(name);
+    target.is_some_and(|target| target.database.is_none())
 }
 
 /// When a database was created, as messages of backups show it: date and time.
@@ -266,7 +291,7 @@ fn log_backup(run: &Run<'_>, report: &BackupReport, devices: &[Target]) {
             args.push(lsn(info.database_backup_lsn));
             18_270
         }
-        BackupKind::Database => 18_264,
+        BackupKind::Database | BackupKind::Files => 18_264,
     };
     args.extend([(devices.len() as u32).into(), device.into()]);
     let message = Message::new(number, &args);

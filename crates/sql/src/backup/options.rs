@@ -2,7 +2,7 @@
 
 use super::text;
 use furrow_backup::media::Codec;
-use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES};
+use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, Parts};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_messages::Message;
@@ -20,6 +20,10 @@ pub(super) struct Asked {
     pub(super) request: BackupRequest,
     /// Each so many percent are told.
     pub(super) stats: Option<u64>,
+    /// NORECOVERY of a log backup: the database is RESTORING after it.
+    pub(super) tail: bool,
+    /// NO_TRUNCATE.
+    pub(super) damaged: bool,
 }
 
 /// The text of an option's value.
@@ -152,15 +156,17 @@ fn plain() -> BackupRequest {
         media_description: String::new(),
         differential: false,
         copy_only: false,
+        parts: Parts::default(),
         user: "sa".to_owned(),
         server: String::new(),
     }
 }
 
 /// Options of BACKUP.
-pub(super) fn backup(run: &mut Run<'_>, options: &[Opt]) -> Result<Asked> {
+pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<Asked> {
     conflicts(options)?;
     let (mut request, mut percent) = (plain(), None);
+    let (mut tail, mut damaged) = (false, false);
     for option in options {
         match &*option.name {
             "CHECKSUM" => request.checksum = true,
@@ -182,6 +188,10 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt]) -> Result<Asked> {
             // What they ask for is so in any case, or concerns tapes.
             "NOINIT" | "NOFORMAT" | "SKIP" | "NOSKIP" | "STOP_ON_ERROR" | "NO_COMPRESSION"
             | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART" => {}
+            "NORECOVERY" if log => tail = true,
+            // COPY_ONLY, and CONTINUE_AFTER_ERROR: a backup of the log reads no pages.
+            "NO_TRUNCATE" if log => (request.copy_only, damaged) = (true, true),
+            "STANDBY" if log => return Err(unsupported("BACKUP LOG WITH STANDBY")),
             "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" => {
                 let name = option.name.to_lowercase();
                 return Err(Message::new(3032, &[name.into()]).into());
@@ -192,5 +202,7 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt]) -> Result<Asked> {
     Ok(Asked {
         request,
         stats: percent,
+        tail,
+        damaged,
     })
 }

@@ -3,15 +3,17 @@
 use super::options::{self, number, value_text};
 use super::{
     Progress, abnormally, closing, database_name, device, headers, not_of_the_system,
-    outside_transaction, shown_path, terminated, text,
+    outside_transaction, parts, refused, shown_path, stop, terminated, text,
 };
 use crate::paths::path;
 use furrow_backup::{
-    Device as Target, FilePages, Listener, MediaSet, RestoreRequest, recover_only,
-    restore_database, restore_log, verify,
+    Device as Target, FilePages, Listener, MediaSet, Parts, RestoreRequest, recover_only,
+    restore_database, restore_files, restore_log, restore_pages, verify,
 };
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
+use furrow_engine::StopPoint;
+use furrow_format::PageId;
 use furrow_messages::Message;
 use furrow_observe::task;
 use furrow_tsql::ast::database::{Restore, RestoreKind, RestoreOption};
@@ -27,12 +29,8 @@ struct Asked {
 fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
     let mut request = RestoreRequest {
         name: name.to_owned(),
-        moves: Vec::new(),
-        replace: false,
         recovery: true,
-        position: None,
-        checksum: None,
-        continue_after_error: false,
+        ..RestoreRequest::default()
     };
     let mut percent = None;
     for option in &written.options {
@@ -42,12 +40,18 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 request.moves.push((logical, path(run.cx, &to)?));
                 continue;
             }
-            RestoreOption::Mark(option, _) => {
-                return Err(unsupported(&format!("RESTORE WITH {}", option.name)));
+            RestoreOption::Mark(option, after) => {
+                no_stop_yet(&request, &option.name)?;
+                request.stop = Some(stop::mark(run, option, after.as_ref())?);
+                continue;
             }
             RestoreOption::Opt(option) => option,
         };
         match &*option.name {
+            "STOPAT" => {
+                no_stop_yet(&request, "STOPAT")?;
+                request.stop = Some(stop::time(run, option)?);
+            }
             "REPLACE" => request.replace = true,
             "RECOVERY" => request.recovery = true,
             "NORECOVERY" => request.recovery = false,
@@ -78,6 +82,16 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
     })
 }
 
+/// 3031 for a second point to stop at.
+fn no_stop_yet(request: &RestoreRequest, option: &str) -> Result<()> {
+    let other = match &request.stop {
+        None => return Ok(()),
+        Some(StopPoint::Time(_)) => "stopat",
+        Some(_) => "stopatmark",
+    };
+    refuse(3031, &[option.to_lowercase().into(), other.into()])
+}
+
 /// The statement as messages call it.
 fn called(kind: RestoreKind) -> &'static str {
     match kind {
@@ -98,9 +112,6 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
     if written.kind == RestoreKind::RewindOnly {
         return Err(unsupported(statement));
     }
-    if !written.parts.is_empty() {
-        return Err(unsupported("RESTORE of files, filegroups and pages"));
-    }
     if written.snapshot.is_some() {
         return Err(unsupported("RESTORE FROM DATABASE_SNAPSHOT"));
     }
@@ -109,10 +120,17 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
         None => String::new(),
     };
     let asked = options(run, written, &name);
-    let asked = asked.map_err(|mut e| match e.number() {
-        40_514 => e,
-        _ => abnormally(std::mem::take(&mut e.messages), statement),
-    })?;
+    let asked = asked.map_err(|e| refused(e, statement))?;
+    let (parts, pages) = parts::named(run, &written.parts, "RESTORE")?;
+    let what = match (parts.is_all(), pages.is_empty()) {
+        (true, true) => What::All,
+        (false, true) => What::Files(parts),
+        (true, false) => What::Pages(pages),
+        (false, false) => return Err(unsupported("RESTORE of files and pages at once")),
+    };
+    if asked.request.stop.is_some() && !matches!(what, What::All) {
+        return Err(unsupported("RESTORE of files and pages WITH STOPAT"));
+    }
     let mut paths = Vec::new();
     for written in &written.from {
         match device(run, written)? {
@@ -125,7 +143,7 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
     }
     match written.kind {
         RestoreKind::Database | RestoreKind::Log => {
-            database(run, (&asked, paths), (written.kind, statement))
+            database(run, (&asked, paths), (written.kind, statement, &what))
         }
         RestoreKind::VerifyOnly => verify_only(run, &asked, &paths),
         _ => {
@@ -139,10 +157,17 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
     }
 }
 
+/// What of a database is restored.
+enum What {
+    All,
+    Files(Parts),
+    Pages(Vec<PageId>),
+}
+
 fn database(
     run: &mut Run<'_>,
     (asked, paths): (&Asked, Vec<PathBuf>),
-    (kind, statement): (RestoreKind, &str),
+    (kind, statement, what): (RestoreKind, &str, &What),
 ) -> Result<()> {
     let name = asked.request.name.as_str();
     not_of_the_system(name, statement)?;
@@ -165,16 +190,31 @@ fn database(
         step: asked.stats,
         told: 0,
     };
-    let done = match kind {
-        RestoreKind::Log => restore_log(&instance, &media, &asked.request, &mut progress),
-        _ => restore_database(&instance, &media, &asked.request, &mut progress),
+    let request = &asked.request;
+    let done = match (kind, what) {
+        (RestoreKind::Log, What::All) => restore_log(&instance, &media, request, &mut progress),
+        (_, What::All) => restore_database(&instance, &media, request, &mut progress),
+        (_, What::Files(parts)) => {
+            restore_files(&instance, &media, (request, parts), &mut progress)
+        }
+        (_, What::Pages(pages)) => {
+            restore_pages(&instance, &media, (request, pages), &mut progress)
+        }
     };
     task::current().set_progress(0.0);
     let report = done.map_err(|e| terminated(&e, statement))?;
     progress.percent(100);
     let told = report.database.map(|d| d.take_told()).unwrap_or_default();
     told.into_iter().for_each(|message| run.inform(message));
-    run.inform(closing(statement, report.pages, report.elapsed_us));
+    if let Some(notice) = report.notice {
+        run.inform(notice);
+    }
+    let called = match what {
+        What::All => statement.to_owned(),
+        What::Files(_) => format!("{statement} ... FILE={}", parts::names(&report.info)),
+        What::Pages(_) => format!("{statement} ... PAGE"),
+    };
+    run.inform(closing(&called, report.pages, report.elapsed_us));
     let devices: Vec<String> = paths
         .iter()
         .map(|p| format!("'{}'", shown_path(p)))

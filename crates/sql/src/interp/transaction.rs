@@ -1,12 +1,16 @@
 //! Transactions as statements.
 
+use furrow_bind::evaluate;
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::Isolation;
+use furrow_engine::{Isolation, TxnMark};
+use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::database::NameOrVariable;
+use furrow_tsql::ast::expr::Expr;
 use furrow_tsql::ast::flow::{IsolationLevel, Transaction};
 use furrow_tsql::ast::option::Opt;
+use furrow_types::Value;
 
 fn name_of(run: &Run<'_>, name: &NameOrVariable) -> Result<String> {
     match name {
@@ -20,6 +24,27 @@ fn name_of(run: &Run<'_>, name: &NameOrVariable) -> Result<String> {
             }
         }
     }
+}
+
+/// Most UTF-16 units of a mark's description.
+const MARK_UNITS: usize = 255;
+
+/// The mark of a transaction of this name.
+fn mark_of(run: &mut Run<'_>, name: Option<&str>, text: Option<&Expr>) -> Result<TxnMark> {
+    let description = match text {
+        Some(text) => evaluate(run, text)?.0,
+        None => Value::Null,
+    };
+    let units = description
+        .as_str()
+        .unwrap_or("")
+        .encode_utf16()
+        .take(MARK_UNITS);
+    let units: Vec<u16> = units.collect();
+    Ok(TxnMark {
+        name: name.unwrap_or("").to_owned(),
+        description: String::from_utf16_lossy(&units),
+    })
 }
 
 /// Refuses the end of a transaction that an INSERT ... EXEC is part of.
@@ -46,11 +71,17 @@ pub(super) fn run(run: &mut Run<'_>, written: &Transaction) -> Result<()> {
             if *distributed {
                 return Err(unsupported("BEGIN DISTRIBUTED TRANSACTION"));
             }
-            if mark.is_some() {
-                return Err(unsupported("BEGIN TRANSACTION WITH MARK"));
-            }
             let name = name.as_ref().map(|n| name_of(run, n)).transpose()?;
+            let mark = match mark {
+                Some(text) => Some(mark_of(run, name.as_deref(), text.as_ref())?),
+                None => None,
+            };
             run.cx.sessions.begin(name)?;
+            if let Some(mark) = mark
+                && !run.cx.sessions.set_mark(mark)?
+            {
+                run.inform(Message::new(3920, &[]));
+            }
         }
         Transaction::Commit { options, .. } => {
             // DELAYED_DURABILITY is the only option there is.

@@ -9,7 +9,7 @@ use furrow_format::{DelayedDurability, TxnId};
 use furrow_io::mutation::{Mutation, linger, mutated};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::{Escalation, LockError};
-use furrow_txn::{Transaction, TxnError};
+use furrow_txn::{Transaction, TxnError, TxnMark};
 
 /// A statement of several calls: [`Session::begin_statement`].
 #[derive(Debug, Clone, Copy)]
@@ -43,6 +43,14 @@ impl Session {
         self.owner.note_started();
         self.explicit = true;
         Ok(())
+    }
+
+    /// The open transaction commits with this mark.
+    pub fn set_mark(&mut self, mark: &TxnMark) -> Result<(), EngineError> {
+        match &mut self.txn {
+            Some(txn) => Ok(txn.set_mark(mark.clone())?),
+            None => Ok(()),
+        }
     }
 
     fn start(&mut self) {

@@ -1,0 +1,205 @@
+//! Parts of a database restored: files, and single pages.
+
+use super::copy::{Copying, Place};
+use super::ended::{Restored, ended};
+use super::media_set::MediaSet;
+use super::plan::{page_checks, spec_of};
+use super::types::{RestoreReport, RestoreRequest};
+use crate::BackupError;
+use crate::error::shown;
+use crate::media::{BackupKind, SetInfo};
+use crate::run::{FilePages, Listener, Parts};
+use furrow_engine::{Database, DatabaseState, Instance, PageRestore, PageSource};
+use furrow_format::{Lsn, PageId};
+use furrow_io::time::Moment;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The open database of this name, if pages are on their way into it.
+pub(super) fn restoring_pages(instance: &Arc<Instance>, name: &str) -> Option<Arc<Database>> {
+    let open = instance.restore_target(name)?.database?;
+    open.restores_pages().then_some(open)
+}
+
+/// A set that cannot give what is asked for (3135).
+fn unfit(media: &MediaSet, info: &SetInfo) -> BackupError {
+    let path = media.stripes.first().map(|s| s.path.as_path());
+    let made_by = match info.kind {
+        BackupKind::Log => "BACKUP LOG",
+        BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL",
+        BackupKind::Files | BackupKind::Database => "BACKUP DATABASE",
+    };
+    let args = [shown(path.unwrap_or(Path::new(""))), made_by.into()];
+    BackupError::refused(3135, &args)
+}
+
+/// Restores files from a full backup, or from one of files, into a database that is RESTORING. 3159 where
+/// it is not: the tail of its log comes first.
+pub fn restore_files(
+    instance: &Arc<Instance>,
+    media: &MediaSet,
+    (request, parts): (&RestoreRequest, &Parts),
+    listener: &mut dyn Listener,
+) -> Result<RestoreReport, BackupError> {
+    let begun = Moment::now();
+    media.complete()?;
+    let position = request.position.unwrap_or(1);
+    let mut info = media.info(position)?;
+    let checks = page_checks(&info, request.checksum)?;
+    let name = || request.name.as_str().into();
+    if !matches!(info.kind, BackupKind::Database | BackupKind::Files) {
+        return Err(unfit(media, &info));
+    }
+    let target = instance.restore_target(&request.name);
+    let target = target.ok_or_else(|| BackupError::refused(3118, &[name()]))?;
+    if target.state != DatabaseState::Restoring {
+        return Err(BackupError::refused(3159, &[name()]));
+    }
+    parts.exist(&info.files, &info.database)?;
+    let chosen: Vec<u16> = info
+        .files
+        .iter()
+        .filter(|f| parts.has(f))
+        .map(|f| f.id)
+        .collect();
+    let absent = |f: &&crate::media::SetFile| chosen.contains(&f.id) && !f.present;
+    if let Some(absent) = info.files.iter().find(absent) {
+        let args = [absent.name.as_str().into(), info.database.as_str().into()];
+        return Err(BackupError::refused(3234, &args));
+    }
+    // The primary file says whose database it is, unless it is the one that is restored.
+    if !chosen.contains(&1) && instance.restoring_family(&request.name)? != info.family {
+        return Err(BackupError::refused(3154, &[name()]));
+    }
+    let spec = spec_of(instance, &info, request)?;
+    let restoring = instance.begin_file_restore(&spec, &chosen)?;
+    let copying = Copying {
+        place: Place::Files(&restoring),
+        checks,
+        go_on: request.continue_after_error,
+        database: &info.database,
+    };
+    copying.run(media, (position, &info), listener)?;
+    for file in info.files.iter_mut().filter(|f| f.filegroup != 0) {
+        file.present = chosen.contains(&file.id);
+    }
+    let restored = Restored {
+        restoring,
+        info,
+        begun,
+        notice: None,
+    };
+    ended(instance, restored, request, listener)
+}
+
+/// 3116 of a set from other files of the same family, such as a copy: their log may have gone another way.
+fn same_files(db: &Database, info: &SetInfo) -> Result<(), BackupError> {
+    match db.binding() == info.binding {
+        true => Ok(()),
+        false => Err(BackupError::refused(3116, &[])),
+    }
+}
+
+/// Restores pages from a full or differential backup, or from one of files, into an open database.
+pub fn restore_pages(
+    instance: &Arc<Instance>,
+    media: &MediaSet,
+    (request, pages): (&RestoreRequest, &[PageId]),
+    listener: &mut dyn Listener,
+) -> Result<RestoreReport, BackupError> {
+    let begun = Moment::now();
+    media.complete()?;
+    let position = request.position.unwrap_or(1);
+    let info = media.info(position)?;
+    let checks = page_checks(&info, request.checksum)?;
+    let db = instance.database(&request.name)?;
+    if db.family()? != info.family {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    }
+    same_files(&db, &info)?;
+    let last_lsn = Lsn(info.last_lsn);
+    let source = match info.kind {
+        BackupKind::Log => return Err(unfit(media, &info)),
+        BackupKind::Differential => PageSource::Differential {
+            base: info.base,
+            last_lsn,
+        },
+        BackupKind::Files | BackupKind::Database => PageSource::Full {
+            set: info.set,
+            last_lsn,
+        },
+    };
+    let restore = db.begin_page_restore(source, pages)?;
+    gathered(
+        &db,
+        media,
+        (restore, checks),
+        (info, request, begun),
+        listener,
+    )
+}
+
+/// Rolls pages that are on their way into an open database forward by a log backup.
+pub(super) fn pages_from_log(
+    db: &Arc<Database>,
+    media: &MediaSet,
+    (info, request, begun): (&SetInfo, &RestoreRequest, Moment),
+    listener: &mut dyn Listener,
+) -> Result<RestoreReport, BackupError> {
+    if db.family()? != info.family {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    }
+    same_files(db, info)?;
+    let restore = db.continue_page_restore((Lsn(info.first_lsn), Lsn(info.last_lsn)))?;
+    gathered(
+        db,
+        media,
+        (restore, false),
+        (info.clone(), request, begun),
+        listener,
+    )
+}
+
+/// Reads a set for some pages, then puts them in place if that was asked for.
+fn gathered(
+    db: &Arc<Database>,
+    media: &MediaSet,
+    (restore, checks): (PageRestore<'_>, bool),
+    (info, request, begun): (SetInfo, &RestoreRequest, Moment),
+    listener: &mut dyn Listener,
+) -> Result<RestoreReport, BackupError> {
+    let position = request.position.unwrap_or(1);
+    let copying = Copying {
+        place: Place::Pages(&restore),
+        checks,
+        go_on: request.continue_after_error,
+        database: &info.database,
+    };
+    copying.run(media, (position, &info), listener)?;
+    let counts = restore.settle()?;
+    let name = |id: u16| {
+        info.files
+            .iter()
+            .find(|f| f.id == id)
+            .map(|f| f.name.clone())
+    };
+    let named = counts.iter().map(|(id, pages)| FilePages {
+        name: name(id.0).unwrap_or_default(),
+        pages: *pages,
+    });
+    listener.files_done(position, &named.collect::<Vec<_>>());
+    let database = match request.recovery {
+        true => {
+            db.complete_page_restore()?;
+            Some(Arc::clone(db))
+        }
+        false => None,
+    };
+    Ok(RestoreReport {
+        info,
+        database,
+        pages: counts.values().sum(),
+        elapsed_us: begun.elapsed_us(),
+        notice: None,
+    })
+}

@@ -1,0 +1,150 @@
+//! Whether a set may be restored, and where its files go.
+
+use super::types::RestoreRequest;
+use crate::BackupError;
+use crate::error::shown;
+use crate::media::{BackupKind, SetFile, SetInfo};
+use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec};
+use furrow_format::{FileId, Lsn};
+use furrow_messages::Message;
+use furrow_types::Guid;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Whether the checksums of pages are verified: as long as the backup did so, and it is not declined.
+pub(super) fn page_checks(info: &SetInfo, asked: Option<bool>) -> Result<bool, BackupError> {
+    match asked {
+        Some(true) if !info.checksums => Err(BackupError::refused(3187, &[])),
+        Some(asked) => Ok(asked),
+        None => Ok(info.checksums && !info.damaged),
+    }
+}
+
+/// What a database that is there already says to this.
+pub(super) fn may_restore(
+    instance: &Arc<Instance>,
+    info: &SetInfo,
+    request: &RestoreRequest,
+) -> Result<(), BackupError> {
+    if info.kind != BackupKind::Database {
+        return match instance.restore_target(&request.name) {
+            None => Err(BackupError::refused(3118, &[request.name.as_str().into()])),
+            Some(_) => Err(BackupError::refused(3117, &[])),
+        };
+    }
+    let Some(target) = instance.restore_target(&request.name) else {
+        return Ok(());
+    };
+    if request.replace || target.state == DatabaseState::Restoring {
+        return Ok(());
+    }
+    // What cannot be asked for its family is not written over.
+    let Some(open) = target.database else {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    };
+    if open.family()? != info.family {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    }
+    if open.holds_log_for_backup() {
+        return Err(BackupError::refused(3159, &[request.name.as_str().into()]));
+    }
+    Ok(())
+}
+
+/// Whether a log backup goes on where the log in place ends: 4305 where log between them is missing, 4326
+/// where all of it is in place.
+pub(super) fn follows(info: &SetInfo, applied: Lsn) -> Result<(), BackupError> {
+    let shown = |lsn: u64| Lsn(lsn).to_numeric().to_string().into();
+    let next = applied.0 + 1;
+    if info.first_lsn > next {
+        return Err(BackupError::refused(
+            4305,
+            &[shown(info.first_lsn), shown(next)],
+        ));
+    }
+    if info.last_lsn < applied.0 {
+        return Err(BackupError::refused(
+            4326,
+            &[shown(info.last_lsn), shown(next)],
+        ));
+    }
+    Ok(())
+}
+
+/// The files of a set, and where they go.
+pub(super) fn spec_of(
+    instance: &Arc<Instance>,
+    info: &SetInfo,
+    request: &RestoreRequest,
+) -> Result<RestoreSpec, BackupError> {
+    let own = instance.restore_target(&request.name);
+    let own = own
+        .and_then(|t| t.database)
+        .map(|d| d.file_list())
+        .transpose()?;
+    let own: Vec<PathBuf> = own.into_iter().flatten().map(|f| f.path).collect();
+    let is = |name: &str, file: &SetFile| file.name.to_lowercase() == name.to_lowercase();
+    for (name, _) in &request.moves {
+        if !info.files.iter().any(|f| is(name, f)) {
+            let args = [name.as_str().into(), info.database.as_str().into()];
+            return Err(planned(Message::new(3234, &args)));
+        }
+    }
+    let mut files: Vec<RestoreFile> = Vec::new();
+    let mut claimed: BTreeMap<PathBuf, &SetFile> = BTreeMap::new();
+    for file in &info.files {
+        let moved = request.moves.iter().find(|m| is(&m.0, file));
+        let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
+        if let Some(other) = claimed.insert(path.clone(), file) {
+            let args = [
+                shown(&path),
+                other.name.as_str().into(),
+                other.id.into(),
+                file.name.as_str().into(),
+                file.id.into(),
+            ];
+            return Err(planned(Message::new(3176, &args)));
+        }
+        let there = instance.volume().exists(&path).unwrap_or(false);
+        if there && !request.replace && !own.contains(&path) && !left_over(instance, request) {
+            let args = [file.name.as_str().into(), shown(&path)];
+            return Err(planned(Message::new(3142, &args)));
+        }
+        files.push(RestoreFile {
+            id: FileId(file.id),
+            filegroup: file.filegroup,
+            name: file.name.clone(),
+            path,
+            size_pages: file.size_pages,
+            guid: file.guid,
+            created: Lsn(file.created_lsn),
+            first_pages: file.first_pages,
+            moved: moved.is_some(),
+        });
+    }
+    Ok(RestoreSpec {
+        name: request.name.clone(),
+        files,
+        replace: request.replace,
+        checkpoint: Lsn(info.checkpoint_lsn),
+        last_lsn: Lsn(info.last_lsn),
+        vlfs: info.log.vlfs.clone(),
+        log_sector_bytes: info.log.sector_bytes,
+        base: match info.copy_only {
+            true => Guid([0; 16]),
+            false => info.set,
+        },
+    })
+}
+
+/// Whether a restore of this database was interrupted, or it cannot be opened: its files are its own.
+fn left_over(instance: &Arc<Instance>, request: &RestoreRequest) -> bool {
+    let target = instance.restore_target(&request.name);
+    target.is_some_and(|t| t.database.is_none())
+}
+
+/// 3119 behind what a plan fails for.
+fn planned(message: Message) -> BackupError {
+    BackupError::Refused(vec![message, Message::new(3119, &[])])
+}

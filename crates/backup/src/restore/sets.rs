@@ -1,0 +1,157 @@
+//! Whole sets restored: full, differential and log backups.
+
+use super::copy::{Copying, Place};
+use super::ended::{Restored, ended};
+use super::media_set::MediaSet;
+use super::parts;
+use super::plan::{follows, may_restore, page_checks, spec_of};
+use super::stop::{self, Stops};
+use super::types::{RestoreReport, RestoreRequest};
+use crate::BackupError;
+use crate::media::{BackupKind, SetInfo};
+use crate::run::Listener;
+use furrow_engine::{Database, Instance, Restoring};
+use furrow_format::Lsn;
+use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::time::Moment;
+use std::sync::Arc;
+
+/// Restores a database.
+pub fn restore_database(
+    instance: &Arc<Instance>,
+    media: &MediaSet,
+    request: &RestoreRequest,
+    listener: &mut dyn Listener,
+) -> Result<RestoreReport, BackupError> {
+    let begun = Moment::now();
+    media.complete()?;
+    let position = request.position.unwrap_or(1);
+    let info = media.info(position)?;
+    let checks = page_checks(&info, request.checksum)?;
+    let notice = match &request.stop {
+        Some(stop) => Some(stop::of_database(&info, stop)?),
+        None => None,
+    };
+    let restoring = match info.kind {
+        BackupKind::Differential => begin_differential(instance, &info, request)?,
+        _ => {
+            may_restore(instance, &info, request)?;
+            instance.begin_restore(&spec_of(instance, &info, request)?)?
+        }
+    };
+    let copying = Copying {
+        place: Place::Files(&restoring),
+        checks,
+        go_on: request.continue_after_error,
+        database: &info.database,
+    };
+    copying.run(media, (position, &info), listener)?;
+    let restored = Restored {
+        restoring,
+        info,
+        begun,
+        notice,
+    };
+    ended(instance, restored, request, listener)
+}
+
+/// A differential backup goes over its base alone (3136), and not back behind log that is in place.
+fn begin_differential(
+    instance: &Arc<Instance>,
+    info: &SetInfo,
+    request: &RestoreRequest,
+) -> Result<Restoring, BackupError> {
+    let restoring = instance.resume_restore(&request.name)?;
+    if restoring.family()? != info.family {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    }
+    let on_base = restoring.base()? == info.base || mutated(Mutation::TakeWrongBase);
+    let older = restoring.is_older_than(Lsn(info.database_backup_lsn))?;
+    if !on_base || older || Lsn(info.last_lsn) < restoring.applied() {
+        return Err(BackupError::refused(3136, &[]));
+    }
+    let spec = spec_of(instance, info, request)?;
+    Ok(instance.begin_differential(restoring, &spec)?)
+}
+
+/// Restores a log backup to a database that is RESTORING.
+pub fn restore_log(
+    instance: &Arc<Instance>,
+    media: &MediaSet,
+    request: &RestoreRequest,
+    listener: &mut dyn Listener,
+) -> Result<RestoreReport, BackupError> {
+    let begun = Moment::now();
+    media.complete()?;
+    let position = request.position.unwrap_or(1);
+    let info = media.info(position)?;
+    if info.kind != BackupKind::Log {
+        return Err(BackupError::refused(3122, &[position.into()]));
+    }
+    if let Some(db) = parts::restoring_pages(instance, &request.name) {
+        return parts::pages_from_log(&db, media, (&info, request, begun), listener);
+    }
+    let mut restoring = instance.resume_restore(&request.name)?;
+    if restoring.family()? != info.family {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    }
+    follows(&info, restoring.applied())?;
+    let stops = match &request.stop {
+        Some(point) => stop::find(media, (position, &info), point, restoring.applied())?,
+        None => Stops::Nowhere,
+    };
+    // A file that is in place stays there; one that was added since is made.
+    let spec = spec_of(instance, &info, request)?;
+    instance.extend_restore(&mut restoring, &spec)?;
+    let notice = match stops {
+        Stops::Nowhere => None,
+        Stops::Behind(notice) => Some(notice),
+        Stops::Before(lsn) => {
+            restoring.stop_at(lsn);
+            None
+        }
+    };
+    let copying = Copying {
+        place: Place::Files(&restoring),
+        checks: false,
+        go_on: request.continue_after_error,
+        database: &info.database,
+    };
+    copying.run(media, (position, &info), listener)?;
+    let restored = Restored {
+        restoring,
+        info,
+        begun,
+        notice,
+    };
+    ended(instance, restored, request, listener)
+}
+
+/// RESTORE DATABASE ... WITH RECOVERY without media: brings a database online that was left RESTORING.
+pub fn recover_only(instance: &Arc<Instance>, name: &str) -> Result<Arc<Database>, BackupError> {
+    if let Some(db) = parts::restoring_pages(instance, name) {
+        db.complete_page_restore()?;
+        return Ok(db);
+    }
+    Ok(instance.recover_restoring(name)?)
+}
+
+/// RESTORE VERIFYONLY: reads all of a set and proves it.
+pub fn verify(
+    media: &MediaSet,
+    position: Option<u16>,
+    checksum: Option<bool>,
+    listener: &mut dyn Listener,
+) -> Result<u16, BackupError> {
+    media.complete()?;
+    let position = position.unwrap_or(1);
+    let info = media.info(position)?;
+    let copying = Copying {
+        place: Place::Nowhere,
+        checks: page_checks(&info, checksum)?,
+        go_on: false,
+        database: &info.database,
+    };
+    copying.run(media, (position, &info), listener)?;
+    Ok(position)
+}

@@ -1,0 +1,80 @@
+//! The end of a restore: the database stays RESTORING, or is recovered and comes online.
+
+use super::Instance;
+use super::restore::Restoring;
+use crate::database::Database;
+use crate::opening::{self, Moved};
+use crate::shared::{Listed, Phase};
+use furrow_format::DatabaseId;
+use furrow_tables::EngineError;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Instance {
+    /// The end of a restore WITH NORECOVERY: the database stays RESTORING.
+    pub fn leave_restoring(&self, restoring: Restoring) -> Result<(), EngineError> {
+        restoring.settle().map(drop)
+    }
+
+    /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
+    pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let (_, listed) = restoring.settle()?;
+        self.recover_reached(&listed)
+    }
+
+    /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
+    pub fn recover_restoring(&self, name: &str) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let listed = {
+            let list = self.shared.list.lock();
+            self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?
+        };
+        match listed.phase {
+            // A restore that did not come to its end is not recovered.
+            Phase::Restoring => {
+                let resumed = self.resume_restore(name);
+                drop(resumed.map_err(|e| match e.has(3117) {
+                    true => EngineError::refused(4333, &[]),
+                    false => e,
+                })?);
+                self.recover_reached(&listed)
+            }
+            _ => Err(EngineError::refused(3153, &[])),
+        }
+    }
+
+    /// Recovers a database whose log reaches as far as its files need: else 4318.
+    fn recover_reached(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
+        self.recover_listed(listed).or_else(|e| {
+            self.short_of(&listed.name)?;
+            Err(e)
+        })
+    }
+
+    fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
+        let mut list = self.shared.list.lock();
+        let primary = listed.paths.first().cloned().unwrap_or_default();
+        let moved = Moved {
+            by_id: listed
+                .layout
+                .iter()
+                .map(|f| (f.id, f.path.clone()))
+                .collect(),
+            home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
+            ..Moved::default()
+        };
+        let id = DatabaseId(listed.id);
+        let database = opening::open(&self.shared, id, &listed.name, &primary, &moved)?;
+        for file in database.file_list()? {
+            let plan = listed.layout.iter().find(|plan| plan.id == file.id.0);
+            if let Some(plan) = plan {
+                database.note_path(file.id, &plan.path)?;
+            }
+        }
+        database.checkpoint()?;
+        self.list_whole(&mut list, listed)?;
+        self.enter_started(listed, &database)?;
+        Ok(database)
+    }
+}

@@ -1,0 +1,269 @@
+//! Files of a database restored by themselves, and the state in which that can be done.
+//!
+//! 1. BACKUP LOG ... WITH NORECOVERY takes the tail of the log, and leaves the database RESTORING as it is:
+//!    [`Instance::become_restoring`]. Its files hold nothing that the log has not.
+//! 2. [`Instance::begin_file_restore`] makes new files for those of a backup. The others stay. Redo must begin
+//!    where the backup needs it: the log in place stays where it reaches back so far; else the log of the
+//!    backup takes its place, and log backups follow up to the tail.
+//! 3. The header of a file is written last. It names the end of the log that the file needs, as the headers
+//!    of the others do: a log that ends before is not recovered from (4318).
+//!
+//! Redo of what the other files have already changes nothing: their pages are newer.
+
+use super::Instance;
+use super::restore::{DataFiles, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of};
+use crate::database::Database;
+use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
+use crate::shared::{Listed, Phase};
+use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
+use furrow_io::sync::Mutex;
+use furrow_io::{Access, AlignedBuf, Fill, Open};
+use furrow_log::LogImage;
+use furrow_pool::CheckpointOptions;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Database {
+    /// Begins the backup of the tail of the log: 3101 while the database is used. What the log has is in the
+    /// files then, and nothing is written any more.
+    pub fn begin_tail(&self) -> Result<(), EngineError> {
+        self.check()?;
+        if self.is_temporary() {
+            return Err(EngineError::refused(3147, &[]));
+        }
+        self.refuse_entry(0)
+            .map_err(|_| EngineError::refused(3101, &[]))?;
+        self.stop_background();
+        let _entered = self.shared.enter();
+        match self.is_read_only() {
+            true => Ok(()),
+            false => {
+                self.checkpoint_now(CheckpointOptions::default())?;
+                Ok(self.store.pool().forget_images(self.id)?)
+            }
+        }
+    }
+
+    /// The tail could not be backed up: the database goes on.
+    pub fn give_up_tail(self: &Arc<Database>) -> Result<(), EngineError> {
+        self.allow_entry();
+        self.start_background()
+    }
+}
+
+impl Instance {
+    /// The tail of a database's log is backed up: the database is closed as it is, and RESTORING.
+    pub fn become_restoring(&self, database: &Arc<Database>) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let name = database.name();
+        let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
+        if listed.phase != Phase::Whole {
+            return Err(EngineError::refused(3906, &[name.into()]));
+        }
+        let mut layout: Vec<FilePlan> = Vec::new();
+        for file in database.file_list()? {
+            layout.push(FilePlan {
+                id: file.id.0,
+                filegroup: file.filegroup,
+                name: file.name,
+                path: file.path,
+                size_pages: u32::try_from(file.size_pages).unwrap_or(u32::MAX),
+                max_pages: None,
+                growth: furrow_format::FileGrowth::None,
+            });
+        }
+        layout.sort_by_key(|plan| plan.id);
+        let restoring = Listed {
+            phase: Phase::Restoring,
+            paths: layout.iter().map(|plan| plan.path.clone()).collect(),
+            layout,
+            ..listed
+        };
+        list.change(|all| {
+            all.retain(|d| d.id != restoring.id);
+            all.push(restoring.clone());
+        })?;
+        database.abandon();
+        self.enter_restoring(&restoring);
+        Ok(())
+    }
+
+    /// The family of a database that is RESTORING, as its primary file says.
+    pub fn restoring_family(&self, name: &str) -> Result<Guid, EngineError> {
+        let listed = {
+            let list = self.shared.list.lock();
+            self.listed(&list, name, || EngineError::refused(3118, &[name.into()]))?
+        };
+        let path = listed.paths.first().cloned().unwrap_or_default();
+        let file = self.shared.volume.open(&path, Open::ReadOnly, Access::Data);
+        let file = file.map_err(|e| open_error(&path, &e))?;
+        Ok(read_boot(&*file, &path)?.0.family)
+    }
+
+    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING.
+    pub fn begin_file_restore(
+        &self,
+        spec: &RestoreSpec,
+        chosen: &[u16],
+    ) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let missing = || EngineError::refused(3118, &[spec.name.as_str().into()]);
+        let mut listed = self.listed(&list, &spec.name, missing)?;
+        if listed.phase != Phase::Restoring {
+            return Err(EngineError::refused(3117, &[]));
+        }
+        let old = take_places(&mut listed, spec, chosen);
+        // Both places belong to the database until the old files are gone.
+        let both = Listed {
+            paths: listed
+                .paths
+                .iter()
+                .chain(old.iter().map(|p| &p.path))
+                .cloned()
+                .collect(),
+            ..listed.clone()
+        };
+        list.change(|all| {
+            all.retain(|d| d.id != both.id);
+            all.push(both);
+        })?;
+        let volume = &*self.shared.volume;
+        for plan in &old {
+            // Whose file it is can be past telling, where it is damaged.
+            match spec.replace {
+                true => remove_any(volume, &plan.path)?,
+                false => drop(remove_own(volume, &plan.path, Guid(listed.binding))?),
+            }
+        }
+        let mut made = Made::new(volume);
+        let mut files: DataFiles = BTreeMap::new();
+        for plan in listed.layout.iter().filter(|p| chosen.contains(&p.id)) {
+            let file = made.create(&plan.path, Access::Data, TAKEN_STATE)?;
+            file.resize(
+                u64::from(plan.size_pages) * PAGE_SIZE as u64,
+                Fill::Allocate,
+            )
+            .map_err(|e| EngineError::from(e).of_expansion())?;
+            files.insert(plan.id, file);
+        }
+        made.keep();
+        list.change(|all| {
+            all.retain(|d| d.id != listed.id);
+            all.push(listed.clone());
+        })?;
+        drop(list);
+        self.enter_restoring(&listed);
+        let (log, log_stays, applied) = self.log_for_files(spec, &listed)?;
+        Ok(Restoring {
+            shared: Arc::clone(&self.shared),
+            checkpoint: match log_stays {
+                true => log.checkpoint(),
+                false => spec.checkpoint,
+            },
+            listed,
+            files,
+            log,
+            applied,
+            pages: RestoredPages::Files { log_stays },
+            needs: spec.last_lsn,
+            held: Mutex::default(),
+        })
+    }
+
+    /// The log in place if it reaches back as far as a backup needs; else an empty one in its place.
+    fn log_for_files(
+        &self,
+        spec: &RestoreSpec,
+        listed: &Listed,
+    ) -> Result<(LogImage, bool, Lsn), EngineError> {
+        let plan = listed.layout.iter().find(|plan| plan.filegroup == 0);
+        let plan = plan.ok_or_else(|| EngineError::Damaged("a database without a log".into()))?;
+        let open = || {
+            let opened = self
+                .shared
+                .volume
+                .open(&plan.path, Open::Existing, Access::Log);
+            opened.map_err(|e| open_error(&plan.path, &e))
+        };
+        if let Ok((log, end)) = LogImage::reopen(open()?, listed.binding)
+            && log.checkpoint() <= spec.checkpoint
+        {
+            return Ok((log, true, end));
+        }
+        self.forget_log(listed)?;
+        let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
+        let sector = spec.log_sector_bytes;
+        let image = LogImage::create(open()?, listed.binding, sector, &spec.vlfs, bytes);
+        let image = image.map_err(|e| EngineError::from(e).of_expansion())?;
+        Ok((image, false, Lsn::ZERO))
+    }
+
+    /// Why a database that is RESTORING cannot be recovered yet: 4318 where its log ends before what one of
+    /// its files needs.
+    pub(super) fn short_of(&self, name: &str) -> Result<(), EngineError> {
+        let resumed = self.resume_restore(name)?;
+        let shown = |lsn: Lsn| lsn.to_numeric().to_string().into();
+        for (id, file) in &resumed.files {
+            let mut page = AlignedBuf::new(PAGE_SIZE);
+            file.read_at(0, &mut page)?;
+            let page = page.first_chunk::<PAGE_SIZE>();
+            let header = page.and_then(|page| FileHeader::decode(page).ok());
+            let plan = resumed.listed.layout.iter().find(|plan| plan.id == *id);
+            let file = plan.map_or_else(String::new, |plan| plan.name.clone());
+            match header {
+                None => return Err(EngineError::refused(4320, &[file.into()])),
+                Some(header) if header.max_lsn > resumed.applied => {
+                    let (needs, ends) = (shown(header.max_lsn), shown(resumed.applied));
+                    return Err(EngineError::refused(4318, &[file.into(), needs, ends]));
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The files `chosen` of a backup take their places in the list: where they are, unless they are moved. The
+/// places that they had.
+fn take_places(listed: &mut Listed, spec: &RestoreSpec, chosen: &[u16]) -> Vec<FilePlan> {
+    let mut old: Vec<FilePlan> = Vec::new();
+    for file in spec.files.iter().filter(|f| chosen.contains(&f.id.0)) {
+        let mut plan = plan_of(file);
+        let there = listed.layout.iter().position(|p| p.id == plan.id);
+        if let Some(there) = there.map(|at| listed.layout.remove(at)) {
+            if !file.moved {
+                plan.path.clone_from(&there.path);
+            }
+            old.push(there);
+        }
+        listed.layout.push(plan);
+    }
+    listed.layout.sort_by_key(|plan| plan.id);
+    listed.paths = listed.layout.iter().map(|p| p.path.clone()).collect();
+    old
+}
+
+impl Restoring {
+    /// Holds the header of a file back: it is written when all of the file is durable.
+    pub(super) fn hold_header(&self, file: u16, page: &[u8]) {
+        self.held.lock().insert(file, AlignedBuf::copy_of(page));
+    }
+
+    /// Writes the headers of files that were restored by themselves.
+    pub(super) fn write_headers(&self) -> Result<(), EngineError> {
+        if !matches!(self.pages, RestoredPages::Files { .. }) {
+            return Ok(());
+        }
+        let held = self.held.lock();
+        for (id, file) in &self.files {
+            let missing = || EngineError::Damaged(format!("the backup has no header of file {id}"));
+            file.write_at(0, held.get(id).ok_or_else(missing)?)?;
+            file.sync()?;
+        }
+        Ok(())
+    }
+}
