@@ -24,6 +24,9 @@ pub enum Scope {
     Catalog,
 }
 
+/// Memory of a check, if nothing else is said.
+pub const MEMORY_BYTES: u64 = 256 << 20;
+
 /// How to check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
@@ -35,6 +38,8 @@ pub struct Options {
     pub workers: usize,
     /// Whether counts in the catalog must be exact: of a database that is open they may lag behind.
     pub counts: bool,
+    /// Memory that facts of pages and sums of rows may take before they go to the scratch file.
+    pub memory_bytes: u64,
     /// Whether the source is at rest, although the database is open or was not shut down cleanly.
     pub at_rest: bool,
 }
@@ -46,6 +51,7 @@ impl Default for Options {
             scope: Scope::Database,
             workers: 0,
             counts: true,
+            memory_bytes: MEMORY_BYTES,
             at_rest: false,
         }
     }

@@ -1,7 +1,7 @@
 //! What the workers of a scan share, and what each has of its own.
 
 use crate::buckets::Buckets;
-use crate::facts::Facts;
+use crate::facts::Gathered;
 use crate::finding::Findings;
 use crate::maps::Maps;
 use crate::options::{Depth, Options, Scope};
@@ -38,6 +38,7 @@ pub(crate) struct Shared<'s> {
     pub(crate) buckets: Vec<Option<Buckets>>,
     pub(crate) depth: Depth,
     pub(crate) scope: Scope,
+    pub(crate) memory_bytes: u64,
     listener: Option<Listener<'s>>,
     /// Live rows by unit.
     pub(crate) rows: Vec<AtomicU64>,
@@ -63,6 +64,8 @@ impl<'s> Shared<'s> {
             let count = file.pages.div_ceil(EXTENT_PAGES);
             (0..count).map(|_| AtomicU32::new(0)).collect()
         };
+        // Sums of eight bytes, in a quarter of the memory.
+        let sums = options.memory_bytes / 32 / plan.matches.len().max(1) as u64;
         let rows_of = |unit: u32| plan.rows_of(unit).map_or(0, |rows| rows.rows);
         Shared {
             source,
@@ -73,10 +76,14 @@ impl<'s> Shared<'s> {
             buckets: plan
                 .matches
                 .iter()
-                .map(|m| (!left_out(m.base_unit)).then(|| Buckets::new(rows_of(m.base_unit))))
+                .map(|m| {
+                    let rows = rows_of(m.base_unit);
+                    (!left_out(m.base_unit)).then(|| Buckets::new(rows, sums))
+                })
                 .collect(),
             depth,
             scope,
+            memory_bytes: options.memory_bytes,
             listener,
             rows: plan.units.iter().map(|_| AtomicU64::new(0)).collect(),
             next: files.iter().map(|_| AtomicU32::new(0)).collect(),
@@ -133,17 +140,17 @@ pub(crate) fn owner_of_word(word: u32) -> Option<u32> {
 /// A worker.
 pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a Shared<'a>,
-    pub(crate) facts: Facts,
+    pub(crate) facts: Gathered,
     pub(crate) findings: Findings,
     pub(crate) slots: Vec<SlotPlace>,
     pub(crate) by_offset: Vec<SlotPlace>,
 }
 
 impl<'a> Worker<'a> {
-    pub(super) fn new(shared: &'a Shared<'a>) -> Worker<'a> {
+    pub(crate) fn new(shared: &'a Shared<'a>) -> Worker<'a> {
         Worker {
             shared,
-            facts: Facts::default(),
+            facts: Gathered::default(),
             findings: Findings::default(),
             slots: Vec::new(),
             by_offset: Vec::new(),

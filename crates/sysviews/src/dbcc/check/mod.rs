@@ -10,7 +10,7 @@ mod report;
 
 use super::table::table_of;
 use super::{Arg, Call, Command, bad, database};
-use furrow_check::{Depth, Options, Progress, Scope};
+use furrow_check::{Depth, Options, Progress, Scope, Scratch};
 use furrow_context::error::{Result, refuse};
 use furrow_context::run::Run;
 use furrow_engine::{Checked, Database};
@@ -155,7 +155,17 @@ impl<'c> Request<'c> {
             task.set_progress((done * 100.0).min(100.0) as f32);
             !task.is_cancelled()
         };
-        let checked = self.db.check_consistency(self.options, &listener);
+        let server = &run.cx.server;
+        let mb = server.configuration().check_memory_mb();
+        let options = Options {
+            memory_bytes: u64::from(mb) << 20,
+            ..self.options
+        };
+        let volume = Arc::clone(server.instance().volume());
+        let path = server.path(&format!("tempdb_spill_{}.tmp", server.next_temp()));
+        let scratch = Scratch::new(volume, path);
+        let with = (Some(&scratch), &listener as furrow_check::Listener<'_>);
+        let checked = self.db.check_consistency_within(options, with);
         task.set_progress(0.0);
         run.cx.check_cancel()?;
         Ok(checked?)
