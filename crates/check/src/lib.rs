@@ -58,12 +58,12 @@ use facts::{Facts, Gatherer};
 use finding::Findings;
 use furrow_datafile::{PageSource, Pages, SourceError, SourceFile, Support, support};
 use furrow_format::boot::field;
-use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageType};
+use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageId, PageType};
 use furrow_messages::Message;
 use maps::Maps;
 use matching::Matcher;
 use plan::Plan;
-use scan::Shared;
+use scan::{Shared, Wanted};
 use std::collections::{BTreeMap, HashMap};
 
 /// Findings of one table that are told.
@@ -151,6 +151,20 @@ pub fn check_within(
     report.ok_or(CheckError::Cancelled)
 }
 
+/// Bytes of facts of a page, about: with keys, and without.
+const FACTS_OF_A_PAGE: u64 = 120;
+const FACTS_WITHOUT_KEYS: u64 = 56;
+
+/// Bytes that a check of so many pages puts in its scratch file, about: sorted runs, and the runs merged.
+pub fn scratch_bytes(pages: u64, depth: Depth, memory_bytes: u64) -> u64 {
+    let each = match depth {
+        Depth::Physical => FACTS_WITHOUT_KEYS,
+        Depth::Full | Depth::NoIndexes => FACTS_OF_A_PAGE,
+    };
+    let all = pages.saturating_mul(each);
+    if all <= memory_bytes / 2 { 0 } else { all * 2 }
+}
+
 /// All that a check saw, while it is there.
 pub(crate) struct Seen<'a> {
     pub(crate) shared: &'a Shared<'a>,
@@ -175,7 +189,13 @@ pub(crate) fn examine(
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
     all_files(&plan)?;
-    let shared = Shared::new((source, listener), &files, (&plan, options), &maps);
+    let wanted = Wanted::of(options.scope, &plan, (&library, &maps), &files);
+    let shared = Shared::new(
+        (source, listener),
+        &files,
+        (&plan, options),
+        (&maps, &wanted),
+    );
     let workers = match options.workers {
         0 => furrow_io::thread::available_cpus(),
         given => given,
@@ -213,6 +233,10 @@ fn report_of(
     findings.list.retain(|finding| match options.scope {
         Scope::Database => true,
         Scope::Object(id) => finding.subject.as_ref().is_some_and(|s| s.object_id == id),
+        Scope::Filegroup(group) => {
+            let of_group = |page: PageId| shared.plan.group_of(page.file) == Some(group);
+            finding.page.is_some_and(of_group)
+        }
         Scope::Catalog => finding.number() == CATALOG,
     });
     let free = shared

@@ -55,7 +55,8 @@ impl Matcher<'_> {
             else {
                 continue;
             };
-            if about.kind != unit_kind::IN_ROW || self.maimed.contains(&unit) {
+            let judged = about.kind == unit_kind::IN_ROW && shared.judges(unit);
+            if !judged || self.maimed.contains(&unit) {
                 continue;
             }
             let found = shared
@@ -91,7 +92,8 @@ impl Matcher<'_> {
         }
         for (at, unit) in shared.plan.units.iter().enumerate() {
             let at = at as u32;
-            if unit.first_iam.is_none() || self.maimed.contains(&at) {
+            let judged = !unit.first_iam.is_none() && shared.judges(at);
+            if !judged || self.maimed.contains(&at) {
                 continue;
             }
             let of = counted.get(&at).copied().unwrap_or_default();

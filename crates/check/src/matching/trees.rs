@@ -47,7 +47,7 @@ impl Matcher<'_> {
         let plan = self.shared.plan;
         for (at, unit) in plan.units.iter().enumerate() {
             let is_tree = unit.kind == unit_kind::IN_ROW && unit.index_id > 0;
-            if is_tree && !unit.root.is_none() {
+            if is_tree && !unit.root.is_none() && self.shared.judges(at as u32) {
                 self.tree(at as u32, unit.root);
             }
         }
@@ -340,7 +340,7 @@ impl Matcher<'_> {
             let of_tree = plan
                 .unit(fact.unit)
                 .is_some_and(|u| u.index_id > 0 && u.kind == unit_kind::IN_ROW);
-            if reached.has(at) || !of_tree {
+            if reached.has(at) || !of_tree || !self.shared.judges(fact.unit) {
                 continue;
             }
             let of = plan.of(fact.unit);

@@ -11,18 +11,20 @@ mod rows;
 mod salvage;
 mod text;
 mod value;
+mod wanted;
 mod worker;
 
 pub(crate) use rows::{bytes_of, home_of, index_hash, row_hash, values_of};
 pub(crate) use salvage::Judged;
 pub(crate) use text::ANY_LENGTH;
+pub(crate) use wanted::Wanted;
 pub use worker::{Listener, Progress};
 pub(crate) use worker::{Shared, Worker};
 
 use crate::facts::{BadPage, Facts, Gatherer, Watch, Why};
 use crate::finding::Findings;
 use crate::maps::page_at;
-use furrow_format::{FileId, PAGE_SIZE, PageBuf};
+use furrow_format::{EXTENT_PAGES, FileId, PAGE_SIZE, PageBuf};
 use furrow_io::AlignedBuf;
 use furrow_io::IoError;
 use furrow_io::thread::{scope, spawn_scoped};
@@ -36,16 +38,36 @@ impl Worker<'_> {
         for turn in 0..files {
             while let Some((file, first, count)) = self.shared.take((number + turn) % files) {
                 let (pages, _) = buffer.as_chunks_mut::<PAGE_SIZE>();
-                self.run(
-                    file,
-                    first,
-                    pages.get_mut(..count as usize).unwrap_or_default(),
-                );
-                if !gatherer.relieve(&mut self.facts) || !self.shared.advance(count) {
+                let read = self.parts(file, (first, count), pages);
+                if !self.shared.keep_pace(read)
+                    || !gatherer.relieve(&mut self.facts)
+                    || !self.shared.advance(count)
+                {
                     return;
                 }
             }
         }
+    }
+
+    /// Reads of a run the extents that are wanted, neighbours with one call; how many pages these were.
+    fn parts(&mut self, file: FileId, (first, count): (u32, u32), pages: &mut [PageBuf]) -> u32 {
+        let end = first.saturating_add(count);
+        let (mut at, mut read) = (first, 0);
+        while at < end {
+            let wanted = self.shared.is_wanted(page_at(file, at));
+            let mut next = (at / EXTENT_PAGES + 1).saturating_mul(EXTENT_PAGES);
+            while next < end && self.shared.is_wanted(page_at(file, next)) == wanted {
+                next = next.saturating_add(EXTENT_PAGES);
+            }
+            let next = next.min(end);
+            if wanted {
+                let part = pages.get_mut(..(next - at) as usize).unwrap_or_default();
+                self.run(file, at, part);
+                read += next - at;
+            }
+            at = next;
+        }
+        read
     }
 
     fn run(&mut self, file: FileId, first: u32, pages: &mut [PageBuf]) {

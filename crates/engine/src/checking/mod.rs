@@ -12,10 +12,12 @@
 //! The snapshot (the disk is full, the log is full), the check itself ([`CheckError`]), or the caller ends
 //! it. Damage is no failure.
 
+mod journal;
 mod known_good;
 mod snapshot;
 mod spill;
 
+pub(crate) use journal::{Journal, Paths, finish_repair, journal_path};
 pub use snapshot::SnapshotInfo;
 pub(crate) use spill::remove_leftovers;
 

@@ -9,6 +9,7 @@ mod lifecycle;
 mod look;
 mod physical;
 mod rename;
+mod repair;
 mod restore;
 mod roll_forward;
 mod start_options;

@@ -11,7 +11,7 @@ mod report;
 use super::table::table_of;
 use super::{Arg, Call, Command, bad, database};
 use furrow_check::{Depth, Options, Progress, Scope, Scratch};
-use furrow_context::error::{Result, refuse};
+use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::{Checked, Database};
 use furrow_messages::Message;
@@ -42,8 +42,8 @@ const ALLOCATION_OPTIONS: &[&str] = &[
 pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "CHECKDB",
-        syntax: "DBCC CHECKDB [('database' | id | 0 [, NOINDEX | REPAIR_REBUILD])] [WITH \
-            ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, PHYSICAL_ONLY | DATA_PURITY | \
+        syntax: "DBCC CHECKDB [('database' | id | 0 [, NOINDEX | REPAIR_REBUILD | \
+            REPAIR_ALLOW_DATA_LOSS])] [WITH ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, PHYSICAL_ONLY | DATA_PURITY | \
             EXTENDED_LOGICAL_CHECKS, MAXDOP = n, TABLERESULTS]",
         text: "Checks every page, link, row and allocation bit of a database while others work in it.",
         options: DATABASE_OPTIONS,
@@ -125,6 +125,9 @@ impl<'c> Request<'c> {
                 if physical {
                     return refuse(2532, &[]);
                 }
+                if repair == Some(Order::DataLoss) && command != "CHECKDB" {
+                    return Err(unsupported(&format!("REPAIR_ALLOW_DATA_LOSS of {command}")));
+                }
             }
             Some(_) => return bad(1),
         }
@@ -171,18 +174,21 @@ impl<'c> Request<'c> {
         Ok(checked?)
     }
 
-    /// Answers ESTIMATEONLY: about a hundred bytes for each page, and the maps.
+    /// Answers ESTIMATEONLY: what the scratch file takes; nothing while the facts fit in memory.
     fn estimated(&self, run: &mut Run<'_>, commands: &[&str]) -> Result<bool> {
         if !self.call.said("ESTIMATEONLY") {
             return Ok(false);
         }
         let usage = self.db.space_usage()?;
         let extents: u64 = usage.iter().map(|f| f.allocated_extents).sum();
+        let memory = u64::from(run.cx.server.configuration().check_memory_mb()) << 20;
         for command in commands {
-            let kb = match *command {
-                "CHECKALLOC" => extents * 8 / 1024 + 1,
-                _ => extents * 800 / 1024 + 1,
+            let depth = match *command {
+                "CHECKALLOC" => Depth::Physical,
+                _ => self.options.depth,
             };
+            let bytes = furrow_check::scratch_bytes(extents * 8, depth, memory);
+            let kb = bytes.div_ceil(1024);
             let args = [(*command).into(), self.db.name().into(), kb.into()];
             run.inform(Message::new(5281, &args));
         }
@@ -207,6 +213,14 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     reporter.objects(request.options.depth != Depth::Physical);
     reporter.closing();
     reporter.means();
+    if request.repair == Some(Order::DataLoss) && !clean {
+        Reporter::log(run, &request, &checked, 0);
+        let options = request.options;
+        // The database is shut down: no handle of it may be left.
+        drop(request);
+        repair::allow_data_loss(run, ("CHECKDB", db), options)?;
+        return Ok(());
+    }
     let repaired = repaired(run, &request, &checked)?;
     Reporter::log(run, &request, &checked, repaired);
     if clean && !db.is_read_only() {
@@ -215,13 +229,14 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// Repairs as the call orders; the number of findings that are gone.
+/// Repairs as REPAIR_REBUILD orders; the number of findings that are gone.
 fn repaired(run: &mut Run<'_>, request: &Request<'_>, checked: &Checked) -> Result<u64> {
     if request.repair != Some(Order::Rebuild) || checked.report.is_clean() {
         return Ok(0);
     }
     let fixed = repair::rebuild(run, request, &checked.report)?;
-    repair::say(run, request, fixed);
+    repair::say_bypassed(run, &checked.report);
+    repair::say(run, (request.command, request.db.name()), (0, fixed));
     Ok(fixed)
 }
 
