@@ -9,7 +9,7 @@
 //! 2. *Sound rows stay.* A row is given up only if its page cannot be read, if it breaks a rule by itself, or
 //!    if another row has its key. Each is in [`Repaired::losses`]. Proof:
 //!    `a_repair_keeps_every_row_that_is_not_on_the_damaged_page`.
-//! 3. *A sound database is not changed.* Proof: `a_repair_of_a_sound_database_changes_nothing`.
+//! 3. *A sound database is not changed.* Proof: the score of the soak repairs each sound database first.
 //!
 //! # A pass
 //! 1. [`owners`]: who owns each extent and page.

@@ -11,7 +11,7 @@
 //! # Invariants
 //! 1. *All pages of a repair are written, or none*, whatever moment a crash chooses: a journal that is whole
 //!    is written to the files before they are opened, one that is not whole is removed. Proof:
-//!    `a_repair_that_a_crash_interrupts_is_finished_or_forgotten`.
+//!    `a_journal_comes_back_whole_or_not_at_all`.
 //! 2. *The log of before is not applied to pages of after*: at a clean shutdown there is nothing to redo.
 //!
 //! What a repair changes is not in the log. Log backups that reach over a repair restore the database without

@@ -241,6 +241,9 @@ pub(crate) struct CheckArguments {
     /// Memory for what pages say of each other; beyond it, a temporary file is used [default: 256MB]
     #[arg(long, value_name = "SIZE", value_parser = check_memory)]
     pub(crate) memory: Option<u64>,
+    /// Most bytes that are read in a second, such as 100MB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) rate: Option<u64>,
     /// Directory of the temporary file [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub(crate) temp: Option<PathBuf>,

@@ -39,6 +39,7 @@ fn checked(options: &CheckArguments) -> Result<Report, CheckError> {
     };
     let how = Options {
         workers: options.threads,
+        bytes_per_s: options.rate.unwrap_or(0),
         memory_bytes: options.memory.unwrap_or(MEMORY_BYTES),
         ..Options::default()
     };

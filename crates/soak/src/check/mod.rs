@@ -174,6 +174,14 @@ pub fn alarms(files: &MemoryFiles) -> Result<(), String> {
 /// is an error.
 pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
     alarms(&made.files).map_err(|text| format!("seed {seed}: {text}"))?;
+    let options = Options {
+        workers: 1,
+        ..Options::default()
+    };
+    let nothing = repair(&made.files, &options).map_err(|error| format!("seed {seed}: {error}"))?;
+    if !nothing.pages.is_empty() || !nothing.found.is_empty() {
+        return Err(format!("seed {seed}: a repair changes a sound database"));
+    }
     let mut score = Score {
         sound: 1,
         ..Score::default()

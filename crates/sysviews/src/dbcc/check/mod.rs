@@ -14,10 +14,13 @@ use furrow_check::{Depth, Options, Progress, Scope, Scratch};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::{Checked, Database};
+use furrow_format::PageId;
 use furrow_messages::Message;
+use furrow_observe::suspects::SuspectEvent;
 use furrow_observe::task;
 use repair::Order;
 use report::Reporter;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const DATABASE_OPTIONS: &[&str] = &[
@@ -162,6 +165,7 @@ impl<'c> Request<'c> {
         let mb = server.configuration().check_memory_mb();
         let options = Options {
             memory_bytes: u64::from(mb) << 20,
+            bytes_per_s: u64::from(server.configuration().check_rate_mb()) << 20,
             ..self.options
         };
         let volume = Arc::clone(server.instance().volume());
@@ -171,7 +175,28 @@ impl<'c> Request<'c> {
         let checked = self.db.check_consistency_within(options, with);
         task.set_progress(0.0);
         run.cx.check_cancel()?;
-        Ok(checked?)
+        let checked = checked?;
+        self.note_suspects(run, &checked);
+        Ok(checked)
+    }
+
+    /// Pages that cannot be read, or are not whole, become suspect pages.
+    fn note_suspects(&self, run: &Run<'_>, checked: &Checked) {
+        let suspects = &run.cx.server.instance().instruments().suspects;
+        let with = |numbers: &[u32]| -> BTreeSet<PageId> {
+            let findings = checked.report.findings.iter();
+            let named = findings.filter(|f| numbers.contains(&f.number()));
+            named.filter_map(|f| f.page).collect()
+        };
+        // A page that cannot be processed has a wrong checksum, unless a second message says otherwise.
+        let other = with(&[8909, 8966]);
+        for page in with(&[8909, 8928, 8966]) {
+            let event = match other.contains(&page) {
+                true => SuspectEvent::Error,
+                false => SuspectEvent::Checksum,
+            };
+            suspects.note((self.db.id().0, page.file.0, page.page.0), event);
+        }
     }
 
     /// Answers ESTIMATEONLY: what the scratch file takes; nothing while the facts fit in memory.
@@ -313,18 +338,12 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
     call.takes(0..=2)?;
     let db = Arc::clone(run.cx.sessions.database());
     let group = filegroup_of(&db, call)?;
-    let request = Request::new("CHECKFILEGROUP", &db, call)?;
+    let mut request = Request::new("CHECKFILEGROUP", &db, call)?;
+    request.options.scope = Scope::Filegroup(group);
     if request.estimated(run, &["CHECKALLOC", "CHECKTABLES"])? {
         return Ok(());
     }
     let mut checked = request.check(run)?;
-    let files = db.file_list()?.into_iter();
-    let files: Vec<u16> = files
-        .filter(|file| file.filegroup == group)
-        .map(|file| file.id.0)
-        .collect();
-    let findings = &mut checked.report.findings;
-    findings.retain(|f| f.page.is_some_and(|page| files.contains(&page.file.0)));
     // A table's first rowset says where it lies.
     let lies_here = |id: i32| {
         let table = db.catalog().table_by_id(furrow_format::ObjectId(id));

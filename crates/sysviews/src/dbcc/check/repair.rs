@@ -19,12 +19,13 @@
 //!    again. The check runs once more: what it no longer finds is counted as repaired.
 
 use super::Request;
-use furrow_check::{Finding, Options, Repair, Repaired, Report};
+use furrow_check::{Finding, Loss, Options, Repair, Repaired, Report};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::Database;
 use furrow_format::{ObjectId, UserAccess};
 use furrow_messages::Message;
+use furrow_observe::suspects::SuspectEvent;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -171,7 +172,7 @@ pub(super) fn allow_data_loss(
     if db.is_temporary() || db.name().eq_ignore_ascii_case("master") {
         return Err(unsupported("REPAIR_ALLOW_DATA_LOSS of a system database"));
     }
-    let name = db.name().to_owned();
+    let (name, id) = (db.name().to_owned(), db.id());
     let inside = run.cx.sessions.database().id() == db.id();
     if inside {
         run.cx.sessions.change_database("master")?;
@@ -213,6 +214,21 @@ pub(super) fn allow_data_loss(
     } else if !repaired.left.is_empty() {
         let text = format!("{} errors are left.", repaired.left.len());
         run.inform(Message::custom(0, 0, 1, &text));
+    }
+    for page in repaired.losses.iter().flat_map(|loss| &loss.pages) {
+        let event = SuspectEvent::Deallocated;
+        let place = (id.0, page.file.0, page.page.0);
+        instance.instruments().suspects.note(place, event);
+    }
+    for page in repaired.pages.keys() {
+        let lost = |loss: &Loss| loss.pages.contains(page);
+        if !repaired.losses.iter().any(lost) {
+            let place = (id.0, page.file.0, page.page.0);
+            instance
+                .instruments()
+                .suspects
+                .note(place, SuspectEvent::Repaired);
+        }
     }
     if !repaired.pages.is_empty() {
         let text = "The repair is not in the log: take a full backup of the database now.";
