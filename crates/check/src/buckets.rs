@@ -20,10 +20,11 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
-    /// For a table of about so many rows.
-    pub(crate) fn new(rows: i64) -> Buckets {
+    /// For a table of about so many rows, with so many sums at most.
+    pub(crate) fn new(rows: i64, most: u64) -> Buckets {
         let rows = u64::try_from(rows).unwrap_or(0) / ROWS_A_BUCKET;
-        let count = rows.clamp(LEAST, MOST).next_power_of_two();
+        let most = (most.clamp(LEAST, MOST) + 1).next_power_of_two() / 2;
+        let count = rows.clamp(LEAST, most).next_power_of_two();
         Buckets {
             sums: (0..count).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -56,6 +57,12 @@ impl Buckets {
             .is_some_and(|sum| sum.load(Ordering::Relaxed) != 0)
     }
 
+    /// The part of the sums that did not cancel.
+    pub(crate) fn share_open(&self) -> f64 {
+        let open = |sum: &&AtomicU64| sum.load(Ordering::Relaxed) != 0;
+        self.sums.iter().filter(open).count() as f64 / self.sums.len().max(1) as f64
+    }
+
     /// Whether any row lacks its partner.
     pub(crate) fn any_open(&self) -> bool {
         self.sums.iter().any(|sum| sum.load(Ordering::Relaxed) != 0)
@@ -74,7 +81,7 @@ mod tests {
             hash.add(Some(&n.to_le_bytes()));
             hash.done()
         };
-        let buckets = Buckets::new(1000);
+        let buckets = Buckets::new(1000, MOST);
         for n in 0..1000 {
             buckets.expect(hash(n));
         }

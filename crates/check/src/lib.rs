@@ -41,25 +41,29 @@ mod options;
 mod order;
 mod plan;
 mod raise;
+mod repair;
 mod scan;
 mod told;
 mod totals;
 
+pub use facts::Scratch;
 pub use finding::{Finding, Repair, Subject};
-pub use options::{Depth, Options, Scope};
+pub use options::{Depth, MEMORY_BYTES, Options, Scope};
+pub use repair::{Loss, Repaired, repair};
 pub use scan::{Listener, Progress};
 pub use told::{damage_message, missing_file_text, reader_error_text};
 pub use totals::{FileTotal, ObjectTotal};
 
+use facts::{Facts, Gatherer};
 use finding::Findings;
 use furrow_datafile::{PageSource, Pages, SourceError, SourceFile, Support, support};
 use furrow_format::boot::field;
-use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageType};
+use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageId, PageType};
 use furrow_messages::Message;
 use maps::Maps;
 use matching::Matcher;
 use plan::Plan;
-use scan::Shared;
+use scan::{Shared, Wanted};
 use std::collections::{BTreeMap, HashMap};
 
 /// Findings of one table that are told.
@@ -88,6 +92,9 @@ pub enum CheckError {
     /// The listener ended it.
     #[error("the check was cancelled")]
     Cancelled,
+    /// Facts cannot be written to the scratch file, or read from it.
+    #[error("the check needs a temporary file for its facts: {0}")]
+    Scratch(#[from] furrow_io::IoError),
     /// Pages cannot be had.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -110,6 +117,8 @@ pub struct Report {
     pub objects: Vec<ObjectTotal>,
     /// What is allocated in each file.
     pub files: Vec<FileTotal>,
+    /// Bytes of facts that exceeded the memory and went to the scratch file.
+    pub spilled_bytes: u64,
 }
 
 impl Report {
@@ -119,12 +128,60 @@ impl Report {
     }
 }
 
-/// Checks a database. `listener` receives progress from several threads, and can end the check.
+/// Checks a database. `listener` receives progress from several threads, and can end the check. All facts
+/// stay in memory.
 pub fn check(
     source: &dyn PageSource,
     options: &Options,
     listener: Option<Listener<'_>>,
 ) -> Result<Report, CheckError> {
+    check_within(source, options, (None, listener))
+}
+
+/// As [`check`]; facts that exceed [`Options::memory_bytes`] go to a scratch file.
+pub fn check_within(
+    source: &dyn PageSource,
+    options: &Options,
+    with: (Option<&Scratch>, Option<Listener<'_>>),
+) -> Result<Report, CheckError> {
+    let mut report = None;
+    examine(source, options, with, &mut |seen| {
+        report = Some(std::mem::take(&mut seen.report));
+    })?;
+    report.ok_or(CheckError::Cancelled)
+}
+
+/// Bytes of facts of a page, about: with keys, and without.
+const FACTS_OF_A_PAGE: u64 = 120;
+const FACTS_WITHOUT_KEYS: u64 = 56;
+
+/// Bytes that a check of so many pages puts in its scratch file, about: sorted runs, and the runs merged.
+pub fn scratch_bytes(pages: u64, depth: Depth, memory_bytes: u64) -> u64 {
+    let each = match depth {
+        Depth::Physical => FACTS_WITHOUT_KEYS,
+        Depth::Full | Depth::NoIndexes => FACTS_OF_A_PAGE,
+    };
+    let all = pages.saturating_mul(each);
+    if all <= memory_bytes / 2 { 0 } else { all * 2 }
+}
+
+/// All that a check saw, while it is there.
+pub(crate) struct Seen<'a> {
+    pub(crate) shared: &'a Shared<'a>,
+    pub(crate) library: &'a Pages<'a>,
+    pub(crate) facts: &'a Facts,
+    /// Counts of the catalog that are wrong: unit, which, and what was counted.
+    pub(crate) counts: Vec<(u32, usize, i64)>,
+    pub(crate) report: Report,
+}
+
+/// Checks, and calls `look` with what was seen.
+pub(crate) fn examine(
+    source: &dyn PageSource,
+    options: &Options,
+    (scratch, listener): (Option<&Scratch>, Option<Listener<'_>>),
+    look: &mut dyn FnMut(&mut Seen<'_>),
+) -> Result<(), CheckError> {
     let files = source.files();
     let library = Pages::new(source);
     admit(&library, &files, options)?;
@@ -132,39 +189,74 @@ pub fn check(
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
     all_files(&plan)?;
-    let shared = Shared::new((source, listener), &files, (&plan, options), &maps);
+    let wanted = Wanted::of(options.scope, &plan, (&library, &maps), &files);
+    let shared = Shared::new(
+        (source, listener),
+        &files,
+        (&plan, options),
+        (&maps, &wanted),
+    );
     let workers = match options.workers {
         0 => furrow_io::thread::available_cpus(),
         given => given,
     };
-    let (facts, mut seen) = scan::scan(&shared, workers);
+    let gatherer = Gatherer::new(scratch, options.memory_bytes, workers);
+    let (facts, watch, mut seen) = scan::scan(&shared, workers, gatherer)?;
     findings.list.append(&mut seen.list);
     let matcher = Matcher::new(&shared, &library, &facts, options.counts);
-    findings.list.append(&mut matcher.run().list);
+    let (mut matched, counts) = matcher.run();
+    findings.list.append(&mut matched.list);
     if shared.is_stopped() {
         return Err(CheckError::Cancelled);
     }
+    if let Some(failure) = watch.failure() {
+        return Err(CheckError::Scratch(failure));
+    }
+    let report = report_of(&shared, &facts, options, findings);
+    look(&mut Seen {
+        shared: &shared,
+        library: &library,
+        facts: &facts,
+        counts,
+        report,
+    });
+    Ok(())
+}
+
+/// What a check found, as its caller is told.
+fn report_of(
+    shared: &Shared<'_>,
+    facts: &Facts,
+    options: &Options,
+    mut findings: Findings,
+) -> Report {
     findings.list.retain(|finding| match options.scope {
         Scope::Database => true,
         Scope::Object(id) => finding.subject.as_ref().is_some_and(|s| s.object_id == id),
+        Scope::Filegroup(group) => {
+            let of_group = |page: PageId| shared.plan.group_of(page.file) == Some(group);
+            finding.page.is_some_and(of_group)
+        }
         Scope::Catalog => finding.number() == CATALOG,
     });
-    let free = files
+    let free = shared
+        .files
         .iter()
-        .map(|file| (file.id.0, free_extents(&maps, file)));
-    Ok(Report {
+        .map(|file| (file.id.0, free_extents(shared.maps, file)));
+    Report {
         findings: settle(findings.list),
         pages_checked: facts.pages_checked,
-        tables: plan.user_tables(),
+        tables: shared.plan.user_tables(),
         rows: shared
             .rows
             .iter()
             .map(|n| n.load(std::sync::atomic::Ordering::Relaxed))
             .sum(),
         free_extents: free.collect(),
-        objects: totals::objects(&shared, &facts),
-        files: totals::files(&maps, &files),
-    })
+        objects: totals::objects(shared, facts),
+        files: totals::files(shared.maps, shared.files),
+        spilled_bytes: facts.spilled_bytes,
+    }
 }
 
 /// Whether this is a database that can be checked now.

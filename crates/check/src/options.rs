@@ -18,11 +18,16 @@ pub enum Scope {
     /// The whole database.
     #[default]
     Database,
-    /// One table with its indexes, by object id. Pages of others are read, but not judged.
+    /// One table with its indexes, by object id. Only the pages that its IAM chains name are read.
     Object(i32),
+    /// The tables and the allocation of one filegroup, by its number. Only its files are read.
+    Filegroup(u16),
     /// The rows of the catalog against each other.
     Catalog,
 }
+
+/// Memory of a check, if nothing else is said.
+pub const MEMORY_BYTES: u64 = 256 << 20;
 
 /// How to check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +40,10 @@ pub struct Options {
     pub workers: usize,
     /// Whether counts in the catalog must be exact: of a database that is open they may lag behind.
     pub counts: bool,
+    /// Most bytes that are read in a second; 0 = as many as the device gives.
+    pub bytes_per_s: u64,
+    /// Memory that facts of pages and sums of rows may take before they go to the scratch file.
+    pub memory_bytes: u64,
     /// Whether the source is at rest, although the database is open or was not shut down cleanly.
     pub at_rest: bool,
 }
@@ -46,6 +55,8 @@ impl Default for Options {
             scope: Scope::Database,
             workers: 0,
             counts: true,
+            bytes_per_s: 0,
+            memory_bytes: MEMORY_BYTES,
             at_rest: false,
         }
     }

@@ -6,6 +6,13 @@ use std::collections::BTreeMap;
 /// The number of `show advanced options`.
 pub const SHOW_ADVANCED: i32 = 518;
 
+/// The number of `check memory (MB)`, an option of Furrow's own.
+pub const CHECK_MEMORY: i32 = 30_001;
+/// Its value at start.
+const CHECK_MEMORY_MB: i32 = 256;
+/// The number of `check rate (MB/s)`, an option of Furrow's own.
+pub const CHECK_RATE: i32 = 30_002;
+
 /// What has been set, by the numbers of the options.
 #[derive(Debug, Default)]
 pub struct Configuration {
@@ -22,6 +29,18 @@ impl Configuration {
             .lock()
             .get(&SHOW_ADVANCED)
             .is_some_and(|on| *on != 0)
+    }
+
+    /// Megabytes that a consistency check may take before it uses a temporary file.
+    pub fn check_memory_mb(&self) -> u32 {
+        let set = self.running.lock().get(&CHECK_MEMORY).copied();
+        set.unwrap_or(CHECK_MEMORY_MB).unsigned_abs()
+    }
+
+    /// Megabytes that a consistency check may read in a second; 0 = as many as the device gives.
+    pub fn check_rate_mb(&self) -> u32 {
+        let set = self.running.lock().get(&CHECK_RATE).copied();
+        set.unwrap_or(0).unsigned_abs()
     }
 
     /// Installs a value that nothing else stores.

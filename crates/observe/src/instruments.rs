@@ -4,6 +4,7 @@ use crate::counters::{Counter, CounterRow, Counters, wait_statistics};
 use crate::files::FileTable;
 use crate::latches::{LatchClass, LatchStats};
 use crate::spinlocks::SpinStats;
+use crate::suspects::SuspectPages;
 use crate::task::Registry;
 use crate::traceflags::TraceFlags;
 use crate::waits::WaitTable;
@@ -24,6 +25,8 @@ pub struct Instruments {
     pub counters: Counters,
     /// Trace flags.
     pub trace_flags: TraceFlags,
+    /// Pages that were found damaged.
+    pub suspects: SuspectPages,
     /// Live tasks.
     pub tasks: Registry,
 }

@@ -52,6 +52,7 @@ pub mod files;
 pub mod latches;
 pub mod lines;
 pub mod spinlocks;
+pub mod suspects;
 pub mod task;
 pub mod traceflags;
 pub mod waits;

@@ -3,6 +3,8 @@
 use crate::key::PageKey;
 use furrow_format::{DatabaseId, FileId, Lsn, PageFault};
 use furrow_io::IoError;
+use furrow_observe::suspects::SuspectEvent;
+use furrow_observe::task;
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -96,6 +98,24 @@ pub enum PoolError {
 }
 
 impl PoolError {
+    /// Notes among the instance's suspect pages that a page cannot be read (823) or is not whole (824).
+    pub(crate) fn note_suspect(&self, key: PageKey) {
+        let event = match self {
+            PoolError::BadPage { key: of, fault, .. } => {
+                debug_assert!(*of == key, "the error of this page");
+                match fault {
+                    PageFault::Checksum { .. } => SuspectEvent::Checksum,
+                    PageFault::Torn { .. } => SuspectEvent::Torn,
+                    _ => SuspectEvent::Error,
+                }
+            }
+            _ if self.number() == Some(823) => SuspectEvent::Error,
+            _ => return,
+        };
+        let place = (key.db.0, key.page.file.0, key.page.page.0);
+        task::current().instruments().suspects.note(place, event);
+    }
+
     /// Number of the message a user gets, where SQL Server has one.
     pub fn number(&self) -> Option<u32> {
         match self {

@@ -249,6 +249,7 @@ impl Core {
                 Ok(())
             }
             Err(error) => {
+                error.note_suspect(key);
                 self.frame(index).set_failure(key, error.clone());
                 self.give_up(index);
                 Err(error)

@@ -175,8 +175,9 @@ impl Core {
             }
             Err(fault) => {
                 let path = file.file.path().into();
-                self.frame(index)
-                    .set_failure(key, PoolError::BadPage { key, path, fault });
+                let error = PoolError::BadPage { key, path, fault };
+                error.note_suspect(key);
+                self.frame(index).set_failure(key, error);
                 self.give_up(index);
             }
         }

@@ -17,6 +17,10 @@ fn judge(total: &Score) {
         println!("missed: {missed}");
     }
     let ((tried, named), (others, found)) = (total.total(true), total.total(false));
+    for left in total.unrepaired.iter().take(40) {
+        println!("not repaired: {left}");
+    }
+    assert!(total.unrepaired.is_empty(), "damage was not repaired");
     assert_eq!(tried, named, "damage that a checksum shows was not named");
     assert!(found * 10 >= others * 9, "{found} of {others} named");
 }

@@ -4,7 +4,7 @@
 //! limit on connections) are shown, and taken when they are set to what they are; anything else is refused
 //! by name. What can be set holds until the server ends.
 
-use furrow_context::configuration::SHOW_ADVANCED;
+use furrow_context::configuration::{CHECK_MEMORY, CHECK_RATE, SHOW_ADVANCED};
 use furrow_context::server::ServerState;
 
 /// An option.
@@ -132,6 +132,28 @@ static OPTIONS: &[ConfigOption] = &[
         advanced: true,
         value: |server| server.instance().config().pool_pages as i64 / 128,
         install: None,
+    },
+    ConfigOption {
+        id: CHECK_MEMORY,
+        name: "check memory (MB)",
+        minimum: 1,
+        maximum: 1 << 20,
+        text: "Memory of a consistency check before it uses a temporary file (MB)",
+        dynamic: true,
+        advanced: true,
+        value: |server| server.configuration().check_memory_mb().into(),
+        install: Some(|server, mb| server.configuration().set_running(CHECK_MEMORY, mb)),
+    },
+    ConfigOption {
+        id: CHECK_RATE,
+        name: "check rate (MB/s)",
+        minimum: 0,
+        maximum: 1 << 20,
+        text: "Most that a consistency check reads in a second (MB), 0 for no limit",
+        dynamic: true,
+        advanced: true,
+        value: |server| server.configuration().check_rate_mb().into(),
+        install: Some(|server, mb| server.configuration().set_running(CHECK_RATE, mb)),
     },
 ];
 

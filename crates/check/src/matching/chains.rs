@@ -12,11 +12,14 @@ impl Matcher<'_> {
         let (plan, facts) = (self.shared.plan, self.facts);
         let mut linked: HashSet<PageId> = HashSet::new();
         for (at, unit) in plan.units.iter().enumerate() {
-            if !unit.first_iam.is_none() {
+            if !unit.first_iam.is_none() && self.shared.judges(at as u32) {
                 self.chain(at as u32, unit.first_iam, &mut linked);
             }
         }
-        for iam in facts.iams.iter().filter(|iam| !linked.contains(&iam.id)) {
+        let judged = |iam: &&IamFact| self.shared.judges(plan.unit_of(iam.unit_id));
+        let orphans = facts.iams.iter().filter(judged);
+        let orphans: Vec<_> = orphans.filter(|iam| !linked.contains(&iam.id)).collect();
+        for iam in orphans {
             self.orphan(iam);
         }
     }

@@ -6,6 +6,9 @@ use furrow_format::{EXTENT_PAGES, PageType};
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 
+/// The counts, as messages name them.
+const NAMES: [&str; 4] = ["ROWCOUNT", "USED page", "DATA page", "RSVD page"];
+
 /// What was counted of a unit.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counted {
@@ -30,6 +33,8 @@ impl Matcher<'_> {
 
     fn wrong(&mut self, unit: u32, what: &str, (stated, found): (i64, i64)) {
         let plan = self.shared.plan;
+        let which = NAMES.iter().position(|name| *name == what).unwrap_or(0);
+        self.wrong_counts.push((unit, which, found));
         let table = plan.table(unit).to_owned();
         let means = format!(
             "The catalog counts {stated} for {what} {}; there are {found}.",
@@ -50,7 +55,8 @@ impl Matcher<'_> {
             else {
                 continue;
             };
-            if about.kind != unit_kind::IN_ROW || self.maimed.contains(&unit) {
+            let judged = about.kind == unit_kind::IN_ROW && shared.judges(unit);
+            if !judged || self.maimed.contains(&unit) {
                 continue;
             }
             let found = shared
@@ -72,7 +78,7 @@ impl Matcher<'_> {
             of.extents += i64::from(iam.extents);
             of.singles += iam.singles.iter().filter(|page| !page.is_none()).count() as i64;
         }
-        for fact in &facts.pages {
+        for fact in facts.pages.iter() {
             let of = counted.entry(fact.unit).or_default();
             of.pages += 1;
             let kind = PageType::from_byte(fact.kind);
@@ -86,7 +92,8 @@ impl Matcher<'_> {
         }
         for (at, unit) in shared.plan.units.iter().enumerate() {
             let at = at as u32;
-            if unit.first_iam.is_none() || self.maimed.contains(&at) {
+            let judged = !unit.first_iam.is_none() && shared.judges(at);
+            if !judged || self.maimed.contains(&at) {
                 continue;
             }
             let of = counted.get(&at).copied().unwrap_or_default();
@@ -95,8 +102,8 @@ impl Matcher<'_> {
                 of.leaves,
                 of.extents * i64::from(EXTENT_PAGES) + of.singles + of.iams,
             ];
-            let names = ["USED page", "DATA page", "RSVD page"];
-            for ((name, stated), found) in names.into_iter().zip(unit.counts).zip(found) {
+            let names = NAMES.into_iter().skip(1);
+            for ((name, stated), found) in names.zip(unit.counts).zip(found) {
                 if stated != found {
                     self.wrong(at, name, (stated, found));
                 }

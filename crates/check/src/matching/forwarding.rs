@@ -1,7 +1,7 @@
 //! Moved rows of heaps: each stub leads to a row that leads back, each moved row has its stub.
 
 use super::Matcher;
-use crate::facts::ForwardFact;
+use crate::facts::{ForwardFact, Sorted};
 use crate::finding::page;
 use furrow_format::{PageId, PageType, RowId};
 use furrow_messages::Arg;
@@ -13,27 +13,21 @@ fn row_args(at: RowId) -> [Arg; 2] {
 impl Matcher<'_> {
     pub(super) fn match_forwarding(&mut self) {
         let facts = self.facts;
-        let moved = |at: RowId| {
-            let found = facts.moved.binary_search_by_key(&at, |row| row.row).ok()?;
-            facts.moved.get(found)
+        // A moved row has one place; of stubs at one place there is one.
+        let first = |of: &Sorted<ForwardFact>, at: RowId| {
+            let place = of.partition((at, RowId::default()));
+            of.at(place).filter(|fact| fact.at == at)
         };
-        let stub = |at: RowId| {
-            let found = facts
-                .stubs
-                .binary_search_by_key(&at, |stub| stub.stub)
-                .ok()?;
-            facts.stubs.get(found)
-        };
-        for from in &facts.stubs {
-            match moved(from.row) {
-                Some(row) if row.stub == from.stub && row.unit == from.unit => {}
-                Some(row) => self.mismatch(from, row),
-                None => self.lost(8993, from, (from.stub, from.row)),
+        for stub in facts.stubs.iter() {
+            match first(&facts.moved, stub.other) {
+                Some(row) if row.other == stub.at && row.unit == stub.unit => {}
+                Some(row) => self.mismatch(&stub, &row),
+                None => self.lost(8993, &stub),
             }
         }
-        for row in &facts.moved {
-            if stub(row.stub).is_none_or(|stub| stub.row != row.row) {
-                self.lost(8994, row, (row.row, row.stub));
+        for row in facts.moved.iter() {
+            if first(&facts.stubs, row.other).is_none_or(|stub| stub.other != row.at) {
+                self.lost(8994, &row);
             }
         }
         self.heap_links();
@@ -43,15 +37,16 @@ impl Matcher<'_> {
         let of = self.shared.plan.of(stub.unit);
         let means = format!(
             "The moved row {} {of}does not belong to the stub {}.",
-            row.row, stub.stub
+            row.at, stub.at
         );
-        let mut args = row_args(stub.stub).to_vec();
-        args.extend(row_args(stub.row));
-        args.extend(row_args(row.stub));
-        self.of_unit((8971, stub.unit), stub.stub.page, &args, means);
+        let mut args = row_args(stub.at).to_vec();
+        args.extend(row_args(stub.other));
+        args.extend(row_args(row.other));
+        self.of_unit((8971, stub.unit), stub.at.page, &args, means);
     }
 
-    fn lost(&mut self, number: u32, fact: &ForwardFact, (here, there): (RowId, RowId)) {
+    fn lost(&mut self, number: u32, fact: &ForwardFact) {
+        let (here, there) = (fact.at, fact.other);
         let plan = self.shared.plan;
         let of = plan.of(fact.unit);
         let means = match number {
@@ -70,7 +65,7 @@ impl Matcher<'_> {
     /// Without a catalog there are no roots to begin with: links are held against each other alone.
     pub(super) fn match_links(&mut self) {
         let facts = self.facts;
-        for fact in &facts.pages {
+        for fact in facts.pages.iter() {
             let of_rows = [PageType::Data, PageType::Index];
             if !of_rows.contains(&PageType::from_byte(fact.kind)) {
                 continue;
@@ -94,7 +89,7 @@ impl Matcher<'_> {
     /// Pages of heaps need no links; where there are some, they lead to and fro.
     fn heap_links(&mut self) {
         let (facts, plan) = (self.facts, self.shared.plan);
-        for fact in &facts.pages {
+        for fact in facts.pages.iter() {
             let is_heap = plan.unit(fact.unit).is_some_and(|unit| unit.index_id == 0);
             if !is_heap || PageType::from_byte(fact.kind) != PageType::Data {
                 continue;

@@ -11,10 +11,39 @@ use crate::scan::{home_of, index_hash, row_hash, values_of};
 use furrow_datafile::Stored;
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, admit};
 use furrow_messages::Arg;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
 
 /// Rows that are told one by one; of more, the number is told.
 const TOLD: usize = 10;
+
+/// Bytes of a row without a partner, with what a map needs beside.
+const OPEN_BYTES: u64 = 64;
+/// Rows that are looked for at once, however little memory there is.
+const LEAST_OPEN: u64 = 1024;
+
+/// Rows without a partner: the first ones, and how many there are.
+#[derive(Debug, Default)]
+struct Told {
+    first: BTreeSet<RowId>,
+    count: usize,
+    /// The row after the first ones.
+    next: Option<RowId>,
+}
+
+impl Told {
+    fn add(&mut self, at: RowId) {
+        self.count += 1;
+        self.first.insert(at);
+        if self.first.len() > TOLD {
+            let last = self.first.pop_last();
+            self.next = match (self.next, last) {
+                (Some(next), Some(last)) => Some(next.min(last)),
+                (next, last) => next.or(last),
+            };
+        }
+    }
+}
 
 /// A row of an open bucket.
 #[derive(Debug, Clone, Copy)]
@@ -39,41 +68,67 @@ impl Matcher<'_> {
         }
     }
 
-    fn leaves(&self, unit: u32, kind: PageType) -> Vec<PageId> {
-        let is_leaf = |fact: &&crate::facts::PageFact| {
-            let right = PageType::from_byte(fact.kind) == kind;
-            fact.unit == unit && right && (kind == PageType::Data || fact.level == 0)
-        };
-        self.facts
-            .pages
-            .iter()
-            .filter(is_leaf)
-            .map(|fact| fact.id)
-            .collect()
-    }
-
+    /// The rows of one index that have no partner. They are looked for in as many passes as the memory
+    /// demands: in each pass the rows whose hashes fall to it.
     fn dive(&mut self, place: usize) {
         let shared = self.shared;
         let Some(index) = shared.plan.matches.get(place) else {
             return;
         };
-        let mut rows: HashMap<u64, Open> = HashMap::new();
-        for (unit, by) in [(index.base_unit, 1), (index.index_unit, -1)] {
-            let Some(plan) = shared.plan.rows_of(unit) else {
+        let sums = shared.buckets.get(place).and_then(Option::as_ref);
+        let rows = [index.base_unit, index.index_unit].map(|unit| {
+            let rows = shared.rows.get(unit as usize);
+            rows.map_or(0, |rows| rows.load(Ordering::Relaxed))
+        });
+        let at_most = rows.iter().sum::<u64>() as f64 * sums.map_or(0.0, Buckets::share_open);
+        let room = (shared.memory_bytes / 4 / OPEN_BYTES).max(LEAST_OPEN);
+        let passes = (at_most as u64).div_ceil(room).max(1);
+        let (mut missing, mut extra) = (Told::default(), Told::default());
+        for pass in 0..passes {
+            let Some(rows) = self.open_rows(place, index, (pass, passes)) else {
                 return;
             };
-            for id in self.leaves(unit, plan.leaf_type) {
+            for row in rows.values() {
+                let told = if row.balance > 0 {
+                    &mut missing
+                } else {
+                    &mut extra
+                };
+                told.add(row.at);
+            }
+        }
+        self.tell(index, true, &missing);
+        self.tell(index, false, &extra);
+    }
+
+    /// The rows of a pass that have no partner, by their hash; `None` when the check ends.
+    fn open_rows(
+        &self,
+        place: usize,
+        index: &IndexMatch,
+        (pass, passes): (u64, u64),
+    ) -> Option<HashMap<u64, Open>> {
+        let shared = self.shared;
+        let sums = shared.buckets.get(place)?.as_ref()?;
+        let mut rows: HashMap<u64, Open> = HashMap::new();
+        for (unit, by) in [(index.base_unit, 1), (index.index_unit, -1)] {
+            let plan = shared.plan.rows_of(unit)?;
+            let kind = plan.leaf_type;
+            let leaves = self.facts.pages.iter().filter(|fact| {
+                let right = PageType::from_byte(fact.kind) == kind;
+                fact.unit == unit && right && (kind == PageType::Data || fact.level == 0)
+            });
+            for leaf in leaves {
                 if !self.go_on() {
-                    return;
+                    return None;
                 }
-                self.each_row(id, plan, &mut |at, values| {
+                self.each_row(leaf.id, plan, &mut |at, values| {
                     let hash = if by > 0 {
                         row_hash(index, values, at)
                     } else {
                         index_hash(index, values)
                     };
-                    let sums = shared.buckets.get(place).and_then(Option::as_ref);
-                    if sums.is_some_and(|sums| sums.is_open(hash)) {
+                    if hash % passes == pass && sums.is_open(hash) {
                         let row = rows.entry(hash).or_insert(Open { balance: 0, at });
                         row.balance += by;
                         row.at = at;
@@ -84,19 +139,7 @@ impl Matcher<'_> {
                 });
             }
         }
-        let mut missing: Vec<RowId> = Vec::new();
-        let mut extra: Vec<RowId> = Vec::new();
-        for row in rows.values() {
-            if row.balance > 0 {
-                missing.push(row.at);
-            } else {
-                extra.push(row.at);
-            }
-        }
-        missing.sort_unstable();
-        extra.sort_unstable();
-        self.tell(index, true, &missing);
-        self.tell(index, false, &extra);
+        Some(rows)
     }
 
     fn fetch(&self, id: PageId) -> Option<Box<PageBuf>> {
@@ -125,13 +168,13 @@ impl Matcher<'_> {
         }
     }
 
-    fn tell(&mut self, index: &IndexMatch, missing: bool, rows: &[RowId]) {
+    fn tell(&mut self, index: &IndexMatch, missing: bool, rows: &Told) {
         let plan = self.shared.plan;
         let table = plan.table(index.base_unit).to_owned();
         let object = plan.unit(index.base_unit).map_or(0, |unit| unit.object_id);
-        for (number, &at) in rows.iter().take(TOLD).enumerate() {
+        for (number, &at) in rows.first.iter().enumerate() {
             let (key, values) = self.row_in_words(index, missing, at);
-            let count = match rows.len() {
+            let count = match rows.count {
                 1 => "One row".to_owned(),
                 many => format!("{many} rows"),
             };
@@ -167,12 +210,12 @@ impl Matcher<'_> {
             self.findings
                 .of_page(plan, (head + 4, unit), at.page, &args, means);
         }
-        if rows.len() > TOLD {
-            let args = [rows.len().into(), object.into()];
-            let more = rows.len() - TOLD;
+        if rows.count > rows.first.len() {
+            let args = [rows.count.into(), object.into()];
+            let more = rows.count - rows.first.len();
             let means = format!("{more} more rows of {table} are not told one by one.");
             let unit = index.index_unit;
-            let at = rows.get(TOLD).map_or(PageId::NONE, |row| row.page);
+            let at = rows.next.map_or(PageId::NONE, |row| row.page);
             self.findings.of_page(plan, (8986, unit), at, &args, means);
         }
     }

@@ -33,7 +33,7 @@ pub(super) fn bytes_of(stored: Option<&Stored<'_>>) -> Option<Vec<u8>> {
 }
 
 /// The key of a row in words.
-pub(super) fn row_words(level: &LevelPlan, values: &[Stored<'_>]) -> String {
+pub(crate) fn row_words(level: &LevelPlan, values: &[Stored<'_>]) -> String {
     let words = level.key.iter().filter_map(|key| {
         let column = level.columns.get(key.column)?;
         let value = bytes_of(values.get(key.column));
@@ -50,14 +50,18 @@ impl Matcher<'_> {
         leaf: &LevelPlan,
         key: KeyRef,
     ) -> Option<String> {
-        let values = self.facts.keys.columns(key)?;
-        let words = node.key.iter().zip(values).filter_map(|(key, value)| {
-            let column = node.columns.get(key.column)?;
-            let id = column.stored.column_id;
-            let named = leaf.columns.iter().find(|c| c.stored.column_id == id);
-            let name = named.map_or("", |c| c.name.as_str());
-            (!column.uniquifier).then(|| pair_words(column, name, value))
-        });
+        let values = self.facts.keys.get(key)?;
+        let words = node
+            .key
+            .iter()
+            .zip(values.columns())
+            .filter_map(|(key, value)| {
+                let column = node.columns.get(key.column)?;
+                let id = column.stored.column_id;
+                let named = leaf.columns.iter().find(|c| c.stored.column_id == id);
+                let name = named.map_or("", |c| c.name.as_str());
+                (!column.uniquifier).then(|| pair_words(column, name, value))
+            });
         let words = words.collect::<Vec<_>>().join(" and ");
         (!words.is_empty()).then_some(words)
     }

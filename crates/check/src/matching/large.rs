@@ -14,24 +14,32 @@ fn node_args(at: RowId, blob: u64) -> [Arg; 3] {
 impl Matcher<'_> {
     pub(super) fn match_large(&mut self) {
         let facts = self.facts;
-        let mut refs = facts.text_refs.as_slice();
-        for node in &facts.text_nodes {
-            let before = refs.partition_point(|text| text.to < node.at);
-            let (dangling, rest) = refs.split_at(before);
-            self.dangling(dangling);
-            let mine = rest.partition_point(|text| text.to == node.at);
-            let (mine, rest) = rest.split_at(mine);
-            refs = rest;
-            self.piece(node, mine);
+        let mut refs = facts.text_refs.iter().peekable();
+        for node in facts.text_nodes.iter() {
+            while let Some(text) = refs.next_if(|text| text.to < node.at) {
+                self.dangling(&text);
+            }
+            // More than two say no more than two.
+            let (mut first, mut second) = (None, None);
+            while let Some(text) = refs.next_if(|text| text.to == node.at) {
+                match (&first, &second) {
+                    (None, _) => first = Some(text),
+                    (Some(_), None) => second = Some(text),
+                    _ => {}
+                }
+            }
+            self.piece(&node, first.as_ref(), second.as_ref());
         }
-        self.dangling(refs);
+        for text in refs {
+            self.dangling(&text);
+        }
     }
 
-    fn piece(&mut self, node: &TextNode, refs: &[TextRef]) {
+    fn piece(&mut self, node: &TextNode, first: Option<&TextRef>, second: Option<&TextRef>) {
         let plan = self.shared.plan;
         let of = plan.of(node.unit);
         let named = node_args(node.at, node.blob);
-        let Some(first) = refs.first() else {
+        let Some(first) = first else {
             let means = format!(
                 "No row leads to the piece {} of a large value {of}.",
                 node.at
@@ -39,7 +47,7 @@ impl Matcher<'_> {
             self.of_unit((8964, node.unit), node.at.page, &named, means);
             return;
         };
-        if let Some(second) = refs.get(1).filter(|second| !second.ghost && !first.ghost) {
+        if let Some(second) = second.filter(|second| !second.ghost && !first.ghost) {
             let means = format!("Two values share the piece {} {of}.", node.at);
             let mut args = named.to_vec();
             args.extend([page(first.from.page), first.from.slot.into()]);
@@ -59,21 +67,22 @@ impl Matcher<'_> {
         }
     }
 
-    /// Pointers that lead to no piece.
-    fn dangling(&mut self, refs: &[TextRef]) {
-        for text in refs.iter().filter(|text| !text.ghost) {
-            let plan = self.shared.plan;
-            let of = plan.of(text.unit);
-            let means = format!(
-                "A large value of the row {} {of}is not there: its piece {} is missing.",
-                text.from, text.to
-            );
-            let mut args = node_args(text.to, text.blob).to_vec();
-            args.extend([page(text.from.page), text.from.slot.into()]);
-            self.of_unit((8965, text.unit), text.from.page, &args, means.clone());
-            let row = format!("RID = ({})", text.from.to_string().trim_matches(['(', ')']));
-            let args = [text.blob.into(), row.into()];
-            self.of_unit((8929, text.unit), text.from.page, &args, means);
+    /// A pointer that leads to no piece.
+    fn dangling(&mut self, text: &TextRef) {
+        if text.ghost {
+            return;
         }
+        let plan = self.shared.plan;
+        let of = plan.of(text.unit);
+        let means = format!(
+            "A large value of the row {} {of}is not there: its piece {} is missing.",
+            text.from, text.to
+        );
+        let mut args = node_args(text.to, text.blob).to_vec();
+        args.extend([page(text.from.page), text.from.slot.into()]);
+        self.of_unit((8965, text.unit), text.from.page, &args, means.clone());
+        let row = format!("RID = ({})", text.from.to_string().trim_matches(['(', ')']));
+        let args = [text.blob.into(), row.into()];
+        self.of_unit((8929, text.unit), text.from.page, &args, means);
     }
 }

@@ -1,5 +1,6 @@
 //! Facts matched: what pages, maps and catalog say of each other.
 
+mod bits;
 mod catalog;
 mod chains;
 mod counts;
@@ -12,10 +13,13 @@ mod large;
 mod pages;
 mod trees;
 
-use crate::facts::Facts;
+pub(crate) use keys::row_words;
+
+use crate::facts::{ChildFact, Facts};
 use crate::finding::{Findings, page};
 use crate::options::{Depth, Scope};
 use crate::scan::Shared;
+use bits::BitSet;
 use furrow_datafile::Pages;
 use furrow_format::{EXTENT_PAGES, PageId};
 use furrow_messages::Arg;
@@ -33,8 +37,12 @@ pub(crate) struct Matcher<'a> {
     singles: HashMap<PageId, u32>,
     /// IAM pages that were seen.
     iam_pages: HashSet<PageId>,
-    /// Pages that a tree was seen to lead to: in step with the facts of pages.
-    reached: Vec<bool>,
+    /// Pages that a tree was seen to lead to, by their place among the facts of pages.
+    reached: BitSet,
+    /// Entries that lead to pages that could not be used, once they are needed.
+    entries: Option<HashMap<PageId, ChildFact>>,
+    /// Counts that are wrong: unit, which of its four, and what was counted.
+    wrong_counts: Vec<(u32, usize, i64)>,
     /// Units with pages that could not be used: their counts prove nothing.
     maimed: HashSet<u32>,
 }
@@ -54,13 +62,15 @@ impl<'a> Matcher<'a> {
             counts,
             singles: HashMap::new(),
             iam_pages: facts.iams.iter().map(|iam| iam.id).collect(),
-            reached: vec![false; facts.pages.len()],
+            reached: BitSet::new(facts.pages.len()),
+            entries: None,
+            wrong_counts: Vec::new(),
             maimed: HashSet::new(),
         }
     }
 
     /// Matches everything.
-    pub(crate) fn run(mut self) -> Findings {
+    pub(crate) fn run(mut self) -> (Findings, Vec<(u32, usize, i64)>) {
         let always = [
             Self::match_files,
             Self::match_singles,
@@ -93,7 +103,7 @@ impl<'a> Matcher<'a> {
             }
             step(&mut self);
         }
-        self.findings
+        (self.findings, self.wrong_counts)
     }
 
     /// Whether the check goes on.

@@ -1,10 +1,11 @@
 //! Pages and their owners: what could not be used, and what is of another unit than the maps say.
 
 use super::Matcher;
-use crate::facts::{BadPage, PageFact, Why};
+use crate::facts::{BadPage, ChildFact, PageFact, Why};
 use crate::finding::page;
 use crate::plan::NO_UNIT;
 use furrow_format::{BOOT_PAGE, PageId, fixed_page_type};
+use std::collections::HashMap;
 
 impl Matcher<'_> {
     /// Pages that are not whole, now that it is known whose they are.
@@ -69,11 +70,11 @@ impl Matcher<'_> {
     }
 
     /// What is known of the rows on a page that cannot be used: from the entry above it and the one behind.
-    fn rows_on(&self, id: PageId, unit: u32) -> String {
+    fn rows_on(&mut self, id: PageId, unit: u32) -> String {
         let Some(rows) = self.shared.plan.rows_of(unit).filter(|rows| !rows.is_heap) else {
             return String::new();
         };
-        let Some(entry) = self.facts.children.iter().find(|c| c.child == id) else {
+        let Some(entry) = self.entry_of_bad(id) else {
             return String::new();
         };
         let siblings = self.facts.children_of(entry.parent);
@@ -87,13 +88,26 @@ impl Matcher<'_> {
         }
     }
 
+    /// The first entry that leads to a page that could not be used.
+    fn entry_of_bad(&mut self, id: PageId) -> Option<ChildFact> {
+        let facts = self.facts;
+        let entries = self.entries.get_or_insert_with(|| {
+            let mut entries = HashMap::new();
+            for child in facts.children.iter().filter(|c| facts.is_bad(c.child)) {
+                entries.entry(child.child).or_insert(child);
+            }
+            entries
+        });
+        entries.get(&id).copied()
+    }
+
     /// Each page of rows or large values is of the unit that the maps give it to.
     pub(super) fn match_owners(&mut self) {
         let (facts, plan) = (self.facts, self.shared.plan);
-        for fact in &facts.pages {
+        for fact in facts.pages.iter() {
             // A page that no map gives to anybody was reported with its extent.
             let Some(owner) = self.owner(fact.id) else {
-                self.unproven_page(fact);
+                self.unproven_page(&fact);
                 continue;
             };
             // Of a unit that the catalog does not list, the IAM pages are reported.

@@ -8,7 +8,6 @@ use crate::plan::RowsetPlan;
 use furrow_format::catalog::unit_kind;
 use furrow_format::{PageId, PageType};
 use std::cmp::Ordering;
-use std::collections::HashMap;
 
 /// Deepest tree that is believed.
 const DEEPEST: usize = 64;
@@ -38,9 +37,9 @@ struct Visit {
 struct Walk<'p> {
     unit: u32,
     rows: Option<&'p RowsetPlan>,
+    root: PageId,
     /// By depth: the page visited last.
     before: Vec<Before>,
-    parents: HashMap<PageId, (PageId, u16)>,
 }
 
 impl Matcher<'_> {
@@ -48,7 +47,7 @@ impl Matcher<'_> {
         let plan = self.shared.plan;
         for (at, unit) in plan.units.iter().enumerate() {
             let is_tree = unit.kind == unit_kind::IN_ROW && unit.index_id > 0;
-            if is_tree && !unit.root.is_none() {
+            if is_tree && !unit.root.is_none() && self.shared.judges(at as u32) {
                 self.tree(at as u32, unit.root);
             }
         }
@@ -59,8 +58,8 @@ impl Matcher<'_> {
         let mut walk = Walk {
             unit,
             rows: self.shared.plan.rows_of(unit),
+            root,
             before: Vec::new(),
-            parents: HashMap::new(),
         };
         let mut stack = vec![Visit {
             id: root,
@@ -83,8 +82,8 @@ impl Matcher<'_> {
     }
 
     fn visit(&mut self, walk: &mut Walk<'_>, visit: Visit, stack: &mut Vec<Visit>) {
-        let at = self.facts.pages.binary_search_by_key(&visit.id, |p| p.id);
-        let fact = at.ok().and_then(|at| self.facts.pages.get(at)).copied();
+        let at = self.facts.pages.place(visit.id);
+        let fact = at.and_then(|at| self.facts.pages.at(at));
         let mine = |fact: &PageFact| {
             let rows = [PageType::Data, PageType::Index];
             fact.unit == walk.unit && rows.contains(&PageType::from_byte(fact.kind))
@@ -95,12 +94,10 @@ impl Matcher<'_> {
             return;
         };
         let parent = visit.parent.map_or((PageId::NONE, 0), |p| (p.0, p.1));
-        if let Some(other) = walk.parents.insert(visit.id, parent) {
+        if at.is_some_and(|at| self.reached.set(at)) {
+            let other = self.other_parent(walk, visit.id, parent);
             self.two_parents(walk.unit, visit.id, other, parent);
             return;
-        }
-        if let Some(reached) = at.ok().and_then(|at| self.reached.get_mut(at)) {
-            *reached = true;
         }
         self.level(walk, &visit, &fact);
         self.previous(walk, &visit, &fact);
@@ -117,7 +114,7 @@ impl Matcher<'_> {
         if let (Some(low), Some(high)) = (low, high) {
             self.range(walk, &visit, &fact, (low, high));
         }
-        push_children(&visit, fact.level, children, stack);
+        push_children(&visit, fact.level, &children, stack);
     }
 
     /// The chain of a level and of those below it cannot be followed over a page that is missing.
@@ -239,7 +236,10 @@ impl Matcher<'_> {
             &rows.node.key
         };
         let (arena, own) = (&self.facts.keys, self.shared.plan.own);
-        let compare = |a: KeyRef, b: KeyRef| order(own, key, arena.columns(a)?, arena.columns(b)?);
+        let compare = |a: KeyRef, b: KeyRef| {
+            let (a, b) = (arena.get(a)?, arena.get(b)?);
+            order(own, key, a.columns(), b.columns())
+        };
         let too_low = compare(keys.0, visit.low) == Some(Ordering::Less);
         let too_high = matches!(
             compare(keys.1, visit.high),
@@ -268,6 +268,19 @@ impl Matcher<'_> {
             ];
             self.of_unit((8934, walk.unit), visit.id, &args, means);
         }
+    }
+
+    /// The entry that led to a page before: the root has none.
+    fn other_parent(&self, walk: &Walk<'_>, id: PageId, parent: (PageId, u16)) -> (PageId, u16) {
+        if id == walk.root {
+            return (PageId::NONE, 0);
+        }
+        let entries = self.facts.children.iter().filter(|c| c.child == id);
+        let mut entries = entries.map(|c| (c.parent, c.slot)).filter(|at| {
+            let page = self.facts.page(at.0);
+            *at != parent && page.is_some_and(|page| page.unit == walk.unit)
+        });
+        entries.next().unwrap_or((PageId::NONE, 0))
     }
 
     fn two_parents(&mut self, unit: u32, id: PageId, one: (PageId, u16), other: (PageId, u16)) {
@@ -323,11 +336,11 @@ impl Matcher<'_> {
     fn unreached(&mut self) {
         let (facts, plan) = (self.facts, self.shared.plan);
         let reached = std::mem::take(&mut self.reached);
-        for (fact, reached) in facts.pages.iter().zip(reached) {
+        for (at, fact) in facts.pages.iter().enumerate() {
             let of_tree = plan
                 .unit(fact.unit)
                 .is_some_and(|u| u.index_id > 0 && u.kind == unit_kind::IN_ROW);
-            if reached || !of_tree {
+            if reached.has(at) || !of_tree || !self.shared.judges(fact.unit) {
                 continue;
             }
             let of = plan.of(fact.unit);

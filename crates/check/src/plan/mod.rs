@@ -137,10 +137,15 @@ impl Plan {
                     .filter(|n| !n.is_empty()),
                 root: unit.pgroot,
                 first_iam: unit.pgfirstiam,
+                filegroup: unit.fgid as u16,
                 counts: [unit.pcused, unit.pcdata, unit.pcreserved],
                 rows: None,
             });
         }
+        let data = database.files().iter().filter(|file| file.filetype == 0);
+        self.groups = data
+            .map(|file| (FileId(file.fileid as u16), file.grpid as u16))
+            .collect();
         self.plan_rows(database);
         self.plan_matches(database);
     }
@@ -153,6 +158,11 @@ impl Plan {
     /// A unit by its place.
     pub(crate) fn unit(&self, unit: u32) -> Option<&UnitPlan> {
         self.units.get(unit as usize)
+    }
+
+    /// The filegroup of a data file.
+    pub(crate) fn group_of(&self, file: FileId) -> Option<u16> {
+        self.groups.get(&file).copied()
     }
 
     /// The rows of a unit.

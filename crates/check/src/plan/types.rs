@@ -21,6 +21,7 @@ pub(crate) struct UnitPlan {
     pub(crate) index: Option<String>,
     pub(crate) root: PageId,
     pub(crate) first_iam: PageId,
+    pub(crate) filegroup: u16,
     /// Pages used, leaf pages, pages set aside: as counted by the catalog.
     pub(crate) counts: [i64; 3],
     /// The plan of its rows, for units of rows whose layout is known.
@@ -54,6 +55,8 @@ pub(crate) struct Plan {
     pub(crate) rowsets: Vec<RowsetPlan>,
     pub(crate) matches: Vec<IndexMatch>,
     pub(crate) catalog: CatalogRows,
+    /// Data files and their filegroups.
+    pub(super) groups: HashMap<FileId, u16>,
     /// Whether the catalog could be read.
     pub(crate) readable: bool,
     /// Data files that the catalog names or needs, and that were not given: number and recorded path.

@@ -8,41 +8,66 @@ mod frame;
 mod iam;
 mod page;
 mod rows;
+mod salvage;
 mod text;
 mod value;
+mod wanted;
 mod worker;
 
-pub(crate) use rows::{home_of, index_hash, row_hash, values_of};
+pub(crate) use rows::{bytes_of, home_of, index_hash, row_hash, values_of};
+pub(crate) use salvage::Judged;
 pub(crate) use text::ANY_LENGTH;
-pub(crate) use worker::Shared;
+pub(crate) use wanted::Wanted;
 pub use worker::{Listener, Progress};
+pub(crate) use worker::{Shared, Worker};
 
-use crate::facts::{BadPage, Facts, Why};
+use crate::facts::{BadPage, Facts, Gatherer, Watch, Why};
 use crate::finding::Findings;
 use crate::maps::page_at;
-use furrow_format::{FileId, PAGE_SIZE, PageBuf};
+use furrow_format::{EXTENT_PAGES, FileId, PAGE_SIZE, PageBuf};
 use furrow_io::AlignedBuf;
+use furrow_io::IoError;
 use furrow_io::thread::{scope, spawn_scoped};
 use parking_lot::Mutex;
-use worker::{RUN_PAGES, Worker};
+use worker::RUN_PAGES;
 
 impl Worker<'_> {
-    fn work(&mut self, number: usize) {
+    fn work(&mut self, number: usize, gatherer: &Gatherer) {
         let files = self.shared.files.len();
         let mut buffer = AlignedBuf::new(RUN_PAGES as usize * PAGE_SIZE);
         for turn in 0..files {
             while let Some((file, first, count)) = self.shared.take((number + turn) % files) {
                 let (pages, _) = buffer.as_chunks_mut::<PAGE_SIZE>();
-                self.run(
-                    file,
-                    first,
-                    pages.get_mut(..count as usize).unwrap_or_default(),
-                );
-                if !self.shared.advance(count) {
+                let read = self.parts(file, (first, count), pages);
+                if !self.shared.keep_pace(read)
+                    || !gatherer.relieve(&mut self.facts)
+                    || !self.shared.advance(count)
+                {
                     return;
                 }
             }
         }
+    }
+
+    /// Reads of a run the extents that are wanted, neighbours with one call; how many pages these were.
+    fn parts(&mut self, file: FileId, (first, count): (u32, u32), pages: &mut [PageBuf]) -> u32 {
+        let end = first.saturating_add(count);
+        let (mut at, mut read) = (first, 0);
+        while at < end {
+            let wanted = self.shared.is_wanted(page_at(file, at));
+            let mut next = (at / EXTENT_PAGES + 1).saturating_mul(EXTENT_PAGES);
+            while next < end && self.shared.is_wanted(page_at(file, next)) == wanted {
+                next = next.saturating_add(EXTENT_PAGES);
+            }
+            let next = next.min(end);
+            if wanted {
+                let part = pages.get_mut(..(next - at) as usize).unwrap_or_default();
+                self.run(file, at, part);
+                read += next - at;
+            }
+            at = next;
+        }
+        read
     }
 
     fn run(&mut self, file: FileId, first: u32, pages: &mut [PageBuf]) {
@@ -79,14 +104,18 @@ impl Worker<'_> {
 }
 
 /// Scans all files with so many workers.
-pub(crate) fn scan(shared: &Shared<'_>, workers: usize) -> (Facts, Findings) {
-    let all = Mutex::new((Facts::default(), Findings::default()));
+pub(crate) fn scan(
+    shared: &Shared<'_>,
+    workers: usize,
+    gatherer: Gatherer,
+) -> Result<(Facts, Watch, Findings), IoError> {
+    let all = Mutex::new(Findings::default());
+    let taker = &gatherer;
     let one = |number: usize| {
         let mut worker = Worker::new(shared);
-        worker.work(number);
-        let mut all = all.lock();
-        all.0.append(worker.facts);
-        all.1.list.append(&mut worker.findings.list);
+        worker.work(number, taker);
+        taker.give(worker.facts);
+        all.lock().list.append(&mut worker.findings.list);
     };
     scope(|scope| {
         for number in 1..workers.max(1) {
@@ -95,7 +124,6 @@ pub(crate) fn scan(shared: &Shared<'_>, workers: usize) -> (Facts, Findings) {
         }
         one(0);
     });
-    let (mut facts, findings) = all.into_inner();
-    facts.sort();
-    (facts, findings)
+    let (facts, watch) = gatherer.finish(&|| shared.advance(0))?;
+    Ok((facts, watch, all.into_inner()))
 }

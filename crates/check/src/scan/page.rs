@@ -152,6 +152,7 @@ impl Worker<'_> {
                 .plan
                 .unit(unit)
                 .is_some_and(|u| u.object_id == id),
+            Scope::Filegroup(_) => true,
             Scope::Catalog => false,
         };
         if !judged && !is_iam {

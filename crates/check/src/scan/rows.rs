@@ -25,7 +25,7 @@ const BITS: [&[u8]; 2] = [&[0], &[1]];
 
 /// The bytes of a value; `None` for NULL.
 #[inline]
-fn bytes_of(stored: Stored<'_>) -> Option<&[u8]> {
+pub(crate) fn bytes_of(stored: Stored<'_>) -> Option<&[u8]> {
     match stored {
         Stored::Null | Stored::NotStored => None,
         Stored::Bytes(bytes) | Stored::Pointer(bytes) => Some(bytes),
@@ -86,7 +86,7 @@ pub(crate) fn home_of(record: &Record<'_>) -> Option<RowId> {
 
 /// A page of rows, and what its rows must look like.
 #[derive(Clone, Copy)]
-struct Site<'a, 'p> {
+pub(super) struct Site<'a, 'p> {
     id: PageId,
     unit: u32,
     view: Page<'p>,
@@ -97,7 +97,12 @@ struct Site<'a, 'p> {
 }
 
 impl<'a, 'p> Site<'a, 'p> {
-    fn new(id: PageId, unit: u32, view: Page<'p>, rows: Option<&'a RowsetPlan>) -> Site<'a, 'p> {
+    pub(super) fn new(
+        id: PageId,
+        unit: u32,
+        view: Page<'p>,
+        rows: Option<&'a RowsetPlan>,
+    ) -> Site<'a, 'p> {
         let is_data = view.page_type() == PageType::Data;
         let over_data = rows.is_some_and(|rows| rows.leaf_type == PageType::Data);
         let is_leaf = is_data || !over_data && view.level() == 0;
@@ -116,7 +121,7 @@ impl<'a, 'p> Site<'a, 'p> {
 
 /// What is kept from row to row of a page.
 #[derive(Default)]
-struct Along<'p> {
+pub(super) struct Along<'p> {
     before: Option<(u16, bool, KeyValues<'p>)>,
     first: Option<KeyValues<'p>>,
     ghosts: u16,
@@ -200,7 +205,7 @@ impl Worker<'_> {
         }
     }
 
-    fn row<'p>(&mut self, site: &Site<'_, 'p>, place: SlotPlace, along: &mut Along<'p>) {
+    pub(super) fn row<'p>(&mut self, site: &Site<'_, 'p>, place: SlotPlace, along: &mut Along<'p>) {
         let start = usize::from(place.offset);
         let bytes: &'p [u8] = site
             .view
@@ -268,8 +273,8 @@ impl Worker<'_> {
         let home = home_of(record).unwrap_or(at);
         if home != at {
             self.facts.moved.push(ForwardFact {
-                stub: home,
-                row: at,
+                at,
+                other: home,
                 unit: site.unit,
             });
         }
@@ -280,8 +285,8 @@ impl Worker<'_> {
         let is_heap = site.rows.is_none_or(|rows| rows.is_heap);
         match Record::forwarded_to(bytes).filter(|_| is_heap) {
             Some(row) => self.facts.stubs.push(ForwardFact {
-                stub: at,
-                row,
+                at,
+                other: row,
                 unit: site.unit,
             }),
             None => self.bad_row(site, at, ("forwarding stub", (i64::from(at.slot), 0))),

@@ -12,15 +12,17 @@
 //! The snapshot (the disk is full, the log is full), the check itself ([`CheckError`]), or the caller ends
 //! it. Damage is no failure.
 
+mod journal;
 mod known_good;
 mod snapshot;
 mod spill;
 
+pub(crate) use journal::{Journal, Paths, finish_repair, journal_path};
 pub use snapshot::SnapshotInfo;
 pub(crate) use spill::remove_leftovers;
 
 use crate::database::Database;
-use furrow_check::{CheckError, Listener, Options, Report};
+use furrow_check::{CheckError, Listener, Options, Report, Scratch};
 use furrow_datafile::{DataFiles, PageSource};
 use furrow_io::time::{Duration, Moment};
 use furrow_messages::Message;
@@ -47,6 +49,15 @@ impl Database {
         options: Options,
         listener: Listener<'_>,
     ) -> Result<Checked, EngineError> {
+        self.check_consistency_within(options, (None, listener))
+    }
+
+    /// As [`Database::check_consistency`]; facts that exceed the memory of the options go to a scratch file.
+    pub fn check_consistency_within(
+        self: &Arc<Database>,
+        options: Options,
+        (scratch, listener): (Option<&Scratch>, Listener<'_>),
+    ) -> Result<Checked, EngineError> {
         self.check()?;
         let begun = Moment::now();
         let _entered = self.shared.enter();
@@ -63,7 +74,7 @@ impl Database {
                 let id = id.map_err(|error| self.unchecked(&error))?;
                 files.limit(id, self.file_size_pages(id));
             }
-            let report = self.checked(&files, &options, listener)?;
+            let report = self.checked(&files, &options, (scratch, listener))?;
             return Ok(Checked {
                 report,
                 snapshot: None,
@@ -71,7 +82,7 @@ impl Database {
             });
         }
         let snapshot = InternalSnapshot::take(self)?;
-        let report = self.checked(&snapshot, &options, listener)?;
+        let report = self.checked(&snapshot, &options, (scratch, listener))?;
         // What was read of a snapshot that has failed since proves nothing.
         snapshot.still_sound()?;
         Ok(Checked {
@@ -85,16 +96,18 @@ impl Database {
         &self,
         source: &dyn PageSource,
         options: &Options,
-        listener: Listener<'_>,
+        (scratch, listener): (Option<&Scratch>, Listener<'_>),
     ) -> Result<Report, EngineError> {
-        let report = furrow_check::check(source, options, Some(listener));
+        let report = furrow_check::check_within(source, options, (scratch, Some(listener)));
         report.map_err(|error| self.unchecked(&error))
     }
 
     /// Why the check could not be done, in SQL Server's words: 8921.
     fn unchecked(&self, error: &CheckError) -> EngineError {
-        if matches!(error, CheckError::Cancelled) {
-            return EngineError::cancelled();
+        match error {
+            CheckError::Cancelled => return EngineError::cancelled(),
+            CheckError::Scratch(error) => return EngineError::Io(error.clone()),
+            _ => {}
         }
         tracing::warn!(database = self.name, %error, "a consistency check could not be done");
         EngineError::of(Message::new(8921, &[]))

@@ -10,6 +10,7 @@ mod look;
 mod physical;
 mod recover;
 mod rename;
+mod repair;
 mod restore;
 mod restore_files;
 mod roll_forward;

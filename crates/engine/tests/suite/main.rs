@@ -26,6 +26,7 @@ mod old_copies;
 mod page_locks;
 mod page_locks_stress;
 mod read_only;
+mod repair;
 mod shrink_file;
 mod simulated;
 mod tables_basic;

@@ -238,9 +238,28 @@ pub(crate) struct CheckArguments {
     /// Threads [default: one for each processor]
     #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
     pub(crate) threads: usize,
+    /// Memory for what pages say of each other; beyond it, a temporary file is used [default: 256MB]
+    #[arg(long, value_name = "SIZE", value_parser = check_memory)]
+    pub(crate) memory: Option<u64>,
+    /// Most bytes that are read in a second, such as 100MB [default: no limit]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) rate: Option<u64>,
+    /// Directory of the temporary file [default: the system's]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) temp: Option<PathBuf>,
     /// Show no progress
     #[arg(long)]
     pub(crate) quiet: bool,
+}
+
+/// The least memory of a check.
+const LEAST_CHECK_MEMORY: u64 = 1 << 20;
+
+fn check_memory(text: &str) -> Result<u64, String> {
+    match size(text)? {
+        bytes if bytes < LEAST_CHECK_MEMORY => Err("a check needs 1MB at least".to_owned()),
+        bytes => Ok(bytes),
+    }
 }
 
 fn size(text: &str) -> Result<u64, String> {

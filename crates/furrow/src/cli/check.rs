@@ -2,11 +2,14 @@
 
 use super::args::CheckArguments;
 use super::{FAILED, Failure, USAGE};
-use furrow_check::{CheckError, Finding, Options, Progress, Report, check};
+use furrow_check::{
+    CheckError, Finding, MEMORY_BYTES, Options, Progress, Report, Scratch, check_within,
+};
 use furrow_datafile::DataFiles;
 use furrow_io::SystemVolume;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
@@ -36,10 +39,16 @@ fn checked(options: &CheckArguments) -> Result<Report, CheckError> {
     };
     let how = Options {
         workers: options.threads,
+        bytes_per_s: options.rate.unwrap_or(0),
+        memory_bytes: options.memory.unwrap_or(MEMORY_BYTES),
         ..Options::default()
     };
+    let directory = options.temp.clone().unwrap_or_else(std::env::temp_dir);
+    let name = format!("furrow_check_{}.tmp", std::process::id());
+    let scratch = Scratch::new(Arc::new(SystemVolume::new()), directory.join(name));
     let visible = !options.quiet && std::io::stderr().is_terminal();
-    let report = check(&files, &how, if visible { Some(&listener) } else { None });
+    let listener: Option<furrow_check::Listener<'_>> = if visible { Some(&listener) } else { None };
+    let report = check_within(&files, &how, (Some(&scratch), listener));
     if visible {
         eprint!("\r{:30}\r", "");
     }

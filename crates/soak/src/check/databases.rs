@@ -20,6 +20,13 @@ pub struct Made {
     pub earlier: Option<MemoryFiles>,
 }
 
+impl Made {
+    /// Whether this engine made it: only such databases are repaired.
+    pub fn is_own(&self) -> bool {
+        self.earlier.is_some()
+    }
+}
+
 fn big() -> DataType {
     DataType::simple(TypeId::BigInt)
 }

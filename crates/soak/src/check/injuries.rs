@@ -1,5 +1,8 @@
 //! Ways to damage a database, each as it happens to real ones.
 
+#[path = "more_injuries.rs"]
+mod more;
+
 use super::databases::Made;
 use furrow_datafile::{MemoryFiles, PageSource};
 use furrow_format::{
@@ -50,6 +53,11 @@ pub const INJURIES: &[Injury] = &[
     way("sector of an older write (torn page)", true, tear),
     way("page of zeros", true, zero),
     way("two pages swapped", true, swap),
+    way(
+        "misdirected write (page over another)",
+        true,
+        more::misdirect,
+    ),
     way("stale page (lost write)", false, stale),
     way("file cut off", false, truncate),
     way("header bit flipped, checksum repaired", false, header_bit),
@@ -65,6 +73,9 @@ pub const INJURIES: &[Injury] = &[
     way("index row lost", false, lose_index_row),
     way("index row changed", false, change_index_row),
     way("table row lost", false, lose_row),
+    way("table row doubled", false, more::double_row),
+    way("row count of the catalog changed", false, more::count),
+    way("large value's piece of another", false, more::piece),
     way(
         "catalog row lost (found, no page to name)",
         false,

@@ -9,8 +9,9 @@ pub mod databases;
 pub mod injuries;
 
 use databases::Made;
-use furrow_check::{Options, Report, check};
+use furrow_check::{Finding, Options, Report, check, repair};
 use furrow_datafile::MemoryFiles;
+use furrow_format::PAGE_SIZE;
 use furrow_io::random::{Rng, seeded};
 use furrow_io::thread::{scope, spawn_scoped};
 use injuries::{INJURIES, Injury};
@@ -27,6 +28,10 @@ pub struct Tally {
     pub found: u64,
     /// And the page was named.
     pub named: u64,
+    /// Repaired, and the check of what came out is clean.
+    pub repaired: u64,
+    /// Not to be repaired, and said so: the catalog, the boot page or a file header.
+    pub refused: u64,
 }
 
 /// The score of a run.
@@ -38,6 +43,8 @@ pub struct Score {
     pub sound: u64,
     /// Of what was missed: seed, and what was done.
     pub missed: Vec<String>,
+    /// Of what was not repaired: seed, and what was done.
+    pub unrepaired: Vec<String>,
 }
 
 impl Score {
@@ -48,9 +55,12 @@ impl Score {
             mine.tried += tally.tried;
             mine.found += tally.found;
             mine.named += tally.named;
+            mine.repaired += tally.repaired;
+            mine.refused += tally.refused;
         }
         self.sound += other.sound;
         self.missed.extend(other.missed.iter().cloned());
+        self.unrepaired.extend(other.unrepaired.iter().cloned());
     }
 
     /// Tried and named, of ways that a checksum shows, or of the others.
@@ -68,15 +78,15 @@ impl fmt::Display for Score {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<44} {:>6} {:>6} {:>6}",
-            "damage", "tried", "found", "named"
+            "{:<44} {:>6} {:>6} {:>6} {:>8} {:>7}",
+            "damage", "tried", "found", "named", "repaired", "refused"
         )?;
         for injury in INJURIES {
             let tally = self.ways.get(injury.name).copied().unwrap_or_default();
             writeln!(
                 f,
-                "{:<44} {:>6} {:>6} {:>6}",
-                injury.name, tally.tried, tally.found, tally.named
+                "{:<44} {:>6} {:>6} {:>6} {:>8} {:>7}",
+                injury.name, tally.tried, tally.found, tally.named, tally.repaired, tally.refused
             )?;
         }
         let ((a, b), (c, d)) = (self.total(true), self.total(false));
@@ -92,6 +102,58 @@ pub fn report_on(files: &MemoryFiles) -> Result<Report, String> {
         ..Options::default()
     };
     check(files, &options, None).map_err(|error| error.to_string())
+}
+
+/// Messages of damage that no repair puts right.
+const NO_REPAIR: [u32; 3] = [5250, 8930, 8992];
+
+/// What became of a repair.
+enum Mended {
+    /// The check of the repaired files finds nothing.
+    Clean,
+    /// What cannot be repaired was named.
+    Refused,
+    /// This is still wrong.
+    Not(String),
+}
+
+/// Repairs a copy of the files with loss of data, and checks it again.
+fn mend(files: &MemoryFiles) -> Mended {
+    let options = Options {
+        workers: 1,
+        ..Options::default()
+    };
+    // A primary file that is none any more is refused.
+    let Ok(repaired) = repair(files, &options) else {
+        return Mended::Refused;
+    };
+    let header = |f: &Finding| f.page.is_some_and(|page| page.page.0 == 0);
+    if repaired
+        .left
+        .iter()
+        .any(|f| NO_REPAIR.contains(&f.number()) || header(f))
+    {
+        return Mended::Refused;
+    }
+    let mut mended = files.clone();
+    for (file, size) in &repaired.sizes {
+        if let Some(pages) = mended.pages_mut(*file) {
+            pages.resize(*size as usize, [0; PAGE_SIZE]);
+        }
+    }
+    for (id, page) in &repaired.pages {
+        let pages = mended.pages_mut(id.file);
+        if let Some(place) = pages.and_then(|pages| pages.get_mut(id.page.0 as usize)) {
+            *place = **page;
+        }
+    }
+    match report_on(&mended) {
+        Ok(report) => match report.findings.first() {
+            None => Mended::Clean,
+            Some(finding) => Mended::Not(finding.to_string()),
+        },
+        Err(error) => Mended::Not(error),
+    }
 }
 
 /// The findings about sound files, as one text; empty when there are none.
@@ -112,6 +174,14 @@ pub fn alarms(files: &MemoryFiles) -> Result<(), String> {
 /// is an error.
 pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
     alarms(&made.files).map_err(|text| format!("seed {seed}: {text}"))?;
+    let options = Options {
+        workers: 1,
+        ..Options::default()
+    };
+    let nothing = repair(&made.files, &options).map_err(|error| format!("seed {seed}: {error}"))?;
+    if !nothing.pages.is_empty() || !nothing.found.is_empty() {
+        return Err(format!("seed {seed}: a repair changes a sound database"));
+    }
     let mut score = Score {
         sound: 1,
         ..Score::default()
@@ -125,8 +195,18 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
         let Some(done) = (injury.injure)(&mut files, made, &mut rng) else {
             continue;
         };
+        let mended = mend(&files);
         let tally = score.ways.entry(injury.name).or_default();
         tally.tried += 1;
+        match mended {
+            Mended::Clean => tally.repaired += 1,
+            Mended::Refused => tally.refused += 1,
+            Mended::Not(_) if !made.is_own() => {}
+            Mended::Not(left) => score.unrepaired.push(format!(
+                "seed {seed}, round {round}, {}: {}; left: {left}",
+                injury.name, done.what
+            )),
+        }
         let findings = match report_on(&files) {
             Ok(report) => report.findings,
             // A primary file that is none any more is refused: noticed, not located.

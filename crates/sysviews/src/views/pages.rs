@@ -48,6 +48,31 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
     SystemView {
         schema: "sys",
+        name: "dm_db_suspect_pages",
+        columns: columns! {
+            "database_id" INT; "file_id" INT; "page_id" BIGINT; "event_type" INT; "error_count" INT;
+            "last_update_date" DATETIME;
+        },
+        parameters: None,
+        text: "Pages that a read (823, 824) or a consistency check found damaged since the start, as SQL \
+            Server's msdb.dbo.suspect_pages has them.",
+        rows: |view, rows| {
+            let instance = view.cx.server.instance();
+            for page in instance.instruments().suspects.list() {
+                rows(vec![
+                    int(page.database),
+                    int(page.file),
+                    big(page.page),
+                    int(page.event as i32),
+                    int(page.count),
+                    datetime(page.last),
+                ]);
+            }
+            Ok(())
+        },
+    },
+    SystemView {
+        schema: "sys",
         name: "fn_PageResCracker",
         columns: columns! { "db_id" SMALLINT null; "file_id" INT null; "page_id" INT null; },
         parameters: Some(&[RESOURCE]),

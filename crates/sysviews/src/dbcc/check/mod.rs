@@ -10,14 +10,17 @@ mod report;
 
 use super::table::table_of;
 use super::{Arg, Call, Command, bad, database};
-use furrow_check::{Depth, Options, Progress, Scope};
-use furrow_context::error::{Result, refuse};
+use furrow_check::{Depth, Options, Progress, Scope, Scratch};
+use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::{Checked, Database};
+use furrow_format::PageId;
 use furrow_messages::Message;
+use furrow_observe::suspects::SuspectEvent;
 use furrow_observe::task;
 use repair::Order;
 use report::Reporter;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const DATABASE_OPTIONS: &[&str] = &[
@@ -42,8 +45,8 @@ const ALLOCATION_OPTIONS: &[&str] = &[
 pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "CHECKDB",
-        syntax: "DBCC CHECKDB [('database' | id | 0 [, NOINDEX | REPAIR_REBUILD])] [WITH \
-            ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, PHYSICAL_ONLY | DATA_PURITY | \
+        syntax: "DBCC CHECKDB [('database' | id | 0 [, NOINDEX | REPAIR_REBUILD | \
+            REPAIR_ALLOW_DATA_LOSS])] [WITH ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, PHYSICAL_ONLY | DATA_PURITY | \
             EXTENDED_LOGICAL_CHECKS, MAXDOP = n, TABLERESULTS]",
         text: "Checks every page, link, row and allocation bit of a database while others work in it.",
         options: DATABASE_OPTIONS,
@@ -125,6 +128,9 @@ impl<'c> Request<'c> {
                 if physical {
                     return refuse(2532, &[]);
                 }
+                if repair == Some(Order::DataLoss) && command != "CHECKDB" {
+                    return Err(unsupported(&format!("REPAIR_ALLOW_DATA_LOSS of {command}")));
+                }
             }
             Some(_) => return bad(1),
         }
@@ -155,24 +161,59 @@ impl<'c> Request<'c> {
             task.set_progress((done * 100.0).min(100.0) as f32);
             !task.is_cancelled()
         };
-        let checked = self.db.check_consistency(self.options, &listener);
+        let server = &run.cx.server;
+        let mb = server.configuration().check_memory_mb();
+        let options = Options {
+            memory_bytes: u64::from(mb) << 20,
+            bytes_per_s: u64::from(server.configuration().check_rate_mb()) << 20,
+            ..self.options
+        };
+        let volume = Arc::clone(server.instance().volume());
+        let path = server.path(&format!("tempdb_spill_{}.tmp", server.next_temp()));
+        let scratch = Scratch::new(volume, path);
+        let with = (Some(&scratch), &listener as furrow_check::Listener<'_>);
+        let checked = self.db.check_consistency_within(options, with);
         task.set_progress(0.0);
         run.cx.check_cancel()?;
-        Ok(checked?)
+        let checked = checked?;
+        self.note_suspects(run, &checked);
+        Ok(checked)
     }
 
-    /// Answers ESTIMATEONLY: about a hundred bytes for each page, and the maps.
+    /// Pages that cannot be read, or are not whole, become suspect pages.
+    fn note_suspects(&self, run: &Run<'_>, checked: &Checked) {
+        let suspects = &run.cx.server.instance().instruments().suspects;
+        let with = |numbers: &[u32]| -> BTreeSet<PageId> {
+            let findings = checked.report.findings.iter();
+            let named = findings.filter(|f| numbers.contains(&f.number()));
+            named.filter_map(|f| f.page).collect()
+        };
+        // A page that cannot be processed has a wrong checksum, unless a second message says otherwise.
+        let other = with(&[8909, 8966]);
+        for page in with(&[8909, 8928, 8966]) {
+            let event = match other.contains(&page) {
+                true => SuspectEvent::Error,
+                false => SuspectEvent::Checksum,
+            };
+            suspects.note((self.db.id().0, page.file.0, page.page.0), event);
+        }
+    }
+
+    /// Answers ESTIMATEONLY: what the scratch file takes; nothing while the facts fit in memory.
     fn estimated(&self, run: &mut Run<'_>, commands: &[&str]) -> Result<bool> {
         if !self.call.said("ESTIMATEONLY") {
             return Ok(false);
         }
         let usage = self.db.space_usage()?;
         let extents: u64 = usage.iter().map(|f| f.allocated_extents).sum();
+        let memory = u64::from(run.cx.server.configuration().check_memory_mb()) << 20;
         for command in commands {
-            let kb = match *command {
-                "CHECKALLOC" => extents * 8 / 1024 + 1,
-                _ => extents * 800 / 1024 + 1,
+            let depth = match *command {
+                "CHECKALLOC" => Depth::Physical,
+                _ => self.options.depth,
             };
+            let bytes = furrow_check::scratch_bytes(extents * 8, depth, memory);
+            let kb = bytes.div_ceil(1024);
             let args = [(*command).into(), self.db.name().into(), kb.into()];
             run.inform(Message::new(5281, &args));
         }
@@ -197,6 +238,14 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     reporter.objects(request.options.depth != Depth::Physical);
     reporter.closing();
     reporter.means();
+    if request.repair == Some(Order::DataLoss) && !clean {
+        Reporter::log(run, &request, &checked, 0);
+        let options = request.options;
+        // The database is shut down: no handle of it may be left.
+        drop(request);
+        repair::allow_data_loss(run, ("CHECKDB", db), options)?;
+        return Ok(());
+    }
     let repaired = repaired(run, &request, &checked)?;
     Reporter::log(run, &request, &checked, repaired);
     if clean && !db.is_read_only() {
@@ -205,13 +254,14 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// Repairs as the call orders; the number of findings that are gone.
+/// Repairs as REPAIR_REBUILD orders; the number of findings that are gone.
 fn repaired(run: &mut Run<'_>, request: &Request<'_>, checked: &Checked) -> Result<u64> {
     if request.repair != Some(Order::Rebuild) || checked.report.is_clean() {
         return Ok(0);
     }
     let fixed = repair::rebuild(run, request, &checked.report)?;
-    repair::say(run, request, fixed);
+    repair::say_bypassed(run, &checked.report);
+    repair::say(run, (request.command, request.db.name()), (0, fixed));
     Ok(fixed)
 }
 
@@ -288,18 +338,12 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
     call.takes(0..=2)?;
     let db = Arc::clone(run.cx.sessions.database());
     let group = filegroup_of(&db, call)?;
-    let request = Request::new("CHECKFILEGROUP", &db, call)?;
+    let mut request = Request::new("CHECKFILEGROUP", &db, call)?;
+    request.options.scope = Scope::Filegroup(group);
     if request.estimated(run, &["CHECKALLOC", "CHECKTABLES"])? {
         return Ok(());
     }
     let mut checked = request.check(run)?;
-    let files = db.file_list()?.into_iter();
-    let files: Vec<u16> = files
-        .filter(|file| file.filegroup == group)
-        .map(|file| file.id.0)
-        .collect();
-    let findings = &mut checked.report.findings;
-    findings.retain(|f| f.page.is_some_and(|page| files.contains(&page.file.0)));
     // A table's first rowset says where it lies.
     let lies_here = |id: i32| {
         let table = db.catalog().table_by_id(furrow_format::ObjectId(id));

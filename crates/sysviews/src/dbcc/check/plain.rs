@@ -4,6 +4,9 @@ use furrow_check::{Finding, Repair, Report, Subject};
 use furrow_format::PageId;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The message of a page that cannot be used.
+const UNREAD: u32 = 8928;
+
 /// Pages that a sentence names.
 const NAMED_PAGES: usize = 8;
 
@@ -24,6 +27,7 @@ pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
     for findings in by_index.values() {
         if let Some(subject) = findings.first().and_then(|f| f.subject.as_ref()) {
             lines.push(of_index(subject, findings, report));
+            lines.extend(ranges(findings));
         }
     }
     if alone > 0 {
@@ -43,6 +47,13 @@ pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
     ));
     lines.push(next(database, report));
     lines
+}
+
+/// Which keys are on pages that cannot be used, as far as the pages above them say it.
+fn ranges(findings: &[&Finding]) -> Vec<String> {
+    let unread = findings.iter().filter(|f| f.number() == UNREAD);
+    let lines = unread.map(|f| format!("  - {}", f.means));
+    lines.take(NAMED_PAGES).collect()
 }
 
 fn of_index(subject: &Subject, findings: &[&Finding], report: &Report) -> String {

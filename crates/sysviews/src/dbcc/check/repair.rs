@@ -1,4 +1,7 @@
-//! REPAIR_REBUILD: nonclustered indexes that a check found wrong are built again from their tables.
+//! Repairs.
+//!
+//! # REPAIR_REBUILD
+//! Nonclustered indexes that a check found wrong are built again from their tables.
 //!
 //! 1. The check runs and says what it finds, as without a repair.
 //! 2. All indexes with findings that need no loss are rebuilt in one transaction. Of an old index only the
@@ -7,14 +10,22 @@
 //!    it no longer finds is counted as repaired.
 //!
 //! Findings in heaps, clustered indexes, maps and the catalog stay as they are.
+//!
+//! # REPAIR_ALLOW_DATA_LOSS
+//! 1. The check runs and says what it finds.
+//! 2. The session leaves the database, which is shut down; new contents of pages are computed on its files.
+//! 3. What is lost is said: pages, and the rows that could be read, by key or address.
+//! 4. All pages are written, or none (`furrow_engine::Instance::repair_database`), and the database is open
+//!    again. The check runs once more: what it no longer finds is counted as repaired.
 
 use super::Request;
-use furrow_check::{Finding, Repair, Report};
+use furrow_check::{Finding, Loss, Options, Repair, Repaired, Report};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::Database;
 use furrow_format::{ObjectId, UserAccess};
 use furrow_messages::Message;
+use furrow_observe::suspects::SuspectEvent;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -23,6 +34,8 @@ use std::sync::Arc;
 pub(super) enum Order {
     /// REPAIR_REBUILD
     Rebuild,
+    /// REPAIR_ALLOW_DATA_LOSS
+    DataLoss,
     /// REPAIR_FAST: kept by SQL Server for old scripts, repairs nothing.
     Nothing,
 }
@@ -33,10 +46,7 @@ impl Order {
         let order = match &*word.to_ascii_uppercase() {
             "REPAIR_REBUILD" => Order::Rebuild,
             "REPAIR_FAST" => Order::Nothing,
-            "REPAIR_ALLOW_DATA_LOSS" => {
-                single(db)?;
-                return Err(unsupported("REPAIR_ALLOW_DATA_LOSS"));
-            }
+            "REPAIR_ALLOW_DATA_LOSS" => Order::DataLoss,
             _ => return Ok(None),
         };
         single(db)?;
@@ -115,13 +125,152 @@ pub(super) fn rebuild(run: &mut Run<'_>, request: &Request<'_>, report: &Report)
     Ok(before.saturating_sub(left))
 }
 
-/// Says how much was repaired.
-pub(super) fn say(run: &mut Run<'_>, request: &Request<'_>, fixed: u64) {
+/// Says how much was repaired: errors of allocation and of consistency.
+pub(super) fn say(
+    run: &mut Run<'_>,
+    (command, database): (&'static str, &str),
+    (allocation, consistency): (u64, u64),
+) {
     let args = [
-        request.command.into(),
-        0.into(),
-        fixed.into(),
-        request.db.name().into(),
+        command.into(),
+        allocation.into(),
+        consistency.into(),
+        database.into(),
     ];
     run.inform(Message::new(8912, &args));
+}
+
+/// Findings that no repair puts right: the boot page, the catalog, a file header.
+const NO_REPAIR: &[u32] = &[5250, 8930, 8992];
+
+fn sums(findings: &[Finding]) -> (u64, u64) {
+    let allocation = findings.iter().filter(|f| f.is_allocation()).count() as u64;
+    (allocation, findings.len() as u64 - allocation)
+}
+
+/// Says of findings which this level of repair leaves as they are.
+pub(super) fn say_bypassed(run: &mut Run<'_>, report: &Report) {
+    let of_loss = |f: &&Finding| f.repair() == Repair::AllowDataLoss;
+    let bypassed = report.findings.iter().filter(of_loss).count();
+    if bypassed > 0 {
+        let text = format!(
+            "The repair level on the DBCC statement caused this repair to be bypassed: {bypassed} errors."
+        );
+        run.inform(Message::custom(0, 0, 1, &text));
+    }
+}
+
+/// Repairs with loss of data; the number of findings that are gone.
+pub(super) fn allow_data_loss(
+    run: &mut Run<'_>,
+    (command, db): (&'static str, Arc<Database>),
+    options: Options,
+) -> Result<u64> {
+    if run.cx.sessions.count() > 0 {
+        return Err(unsupported("REPAIR_ALLOW_DATA_LOSS in a transaction"));
+    }
+    if db.is_temporary() || db.name().eq_ignore_ascii_case("master") {
+        return Err(unsupported("REPAIR_ALLOW_DATA_LOSS of a system database"));
+    }
+    let (name, id) = (db.name().to_owned(), db.id());
+    let inside = run.cx.sessions.database().id() == db.id();
+    if inside {
+        run.cx.sessions.change_database("master")?;
+    }
+    drop(db);
+    let instance = Arc::clone(run.cx.server.instance());
+    let repaired = instance.repair_database(&name, &options, &mut |repaired| {
+        say_losses(run, &name, repaired);
+        true
+    });
+    if inside {
+        run.cx.sessions.change_database(&name)?;
+    }
+    let repaired = repaired?;
+    for subject in &repaired.rebuilt {
+        let kind = match subject.index_id {
+            0 => "Heap",
+            1 => "Clustered index",
+            _ => "Nonclustered index",
+        };
+        let text = format!(
+            "Repair: The {kind} successfully rebuilt for the object \"{subject}\" in database \"{name}\"."
+        );
+        run.inform(Message::custom(8945, 10, 1, &text));
+    }
+    let (found, left) = (sums(&repaired.found), sums(&repaired.left));
+    let fixed = (
+        found.0.saturating_sub(left.0),
+        found.1.saturating_sub(left.1),
+    );
+    if repaired
+        .left
+        .iter()
+        .any(|f| NO_REPAIR.contains(&f.number()))
+    {
+        let text = "The system cannot self repair this error: the catalog, the boot page or a file \
+            header is damaged. Restore the database from a backup.";
+        run.inform(Message::custom(0, 0, 1, text));
+    } else if !repaired.left.is_empty() {
+        let text = format!("{} errors are left.", repaired.left.len());
+        run.inform(Message::custom(0, 0, 1, &text));
+    }
+    for page in repaired.losses.iter().flat_map(|loss| &loss.pages) {
+        let event = SuspectEvent::Deallocated;
+        let place = (id.0, page.file.0, page.page.0);
+        instance.instruments().suspects.note(place, event);
+    }
+    for page in repaired.pages.keys() {
+        let lost = |loss: &Loss| loss.pages.contains(page);
+        if !repaired.losses.iter().any(lost) {
+            let place = (id.0, page.file.0, page.page.0);
+            instance
+                .instruments()
+                .suspects
+                .note(place, SuspectEvent::Repaired);
+        }
+    }
+    if !repaired.pages.is_empty() {
+        let text = "The repair is not in the log: take a full backup of the database now.";
+        run.inform(Message::custom(0, 0, 1, text));
+    }
+    say(run, (command, &name), fixed);
+    Ok(fixed.0 + fixed.1)
+}
+
+/// Rows and pages that are named for one table.
+const NAMED: usize = 10;
+
+fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
+    let text = match (repaired.losses.is_empty(), repaired.pages.is_empty()) {
+        (true, true) => return,
+        (true, false) => format!("Repair of database \"{name}\" loses no row."),
+        (false, _) => format!("Repair of database \"{name}\" loses:"),
+    };
+    run.inform(Message::custom(0, 0, 1, &text));
+    for loss in &repaired.losses {
+        let pages: Vec<String> = loss
+            .pages
+            .iter()
+            .take(NAMED)
+            .map(ToString::to_string)
+            .collect();
+        let more = match loss.pages.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let rows = match loss.row_count {
+            0 => "what only they hold".to_owned(),
+            count => {
+                let named: Vec<&str> = loss.rows.iter().take(NAMED).map(String::as_str).collect();
+                format!("{count} rows that break a rule ({})", named.join("; "))
+            }
+        };
+        let text = format!(
+            "- {}: pages {}{more}; {rows}.",
+            loss.subject,
+            pages.join(", ")
+        );
+        run.inform(Message::custom(0, 0, 1, &text));
+    }
 }

@@ -300,6 +300,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
         let second = match (depth, request.repair) {
             (Depth::NoIndexes, _) => ", noindex",
             (_, Some(Order::Rebuild)) => ", repair_rebuild",
+            (_, Some(Order::DataLoss)) => ", repair_allow_data_loss",
             _ => "",
         };
         let about = checked.snapshot.map_or_else(String::new, |snapshot| {

@@ -1,0 +1,211 @@
+//! Repair: the pages that a damaged database needs to be sound again, and what is lost by that.
+//!
+//! Purpose: compute, from any source of pages, new contents of pages. Nothing is written here: the caller
+//! writes the pages, all or none. Own databases only.
+//!
+//! # Invariants
+//! 1. *What a repair returns was checked*: the pages are laid over the source and the whole check runs over
+//!    both; [`Repaired::left`] is what it still finds. Proof: `repair` itself, and the score of the soak.
+//! 2. *Sound rows stay.* A row is given up only if its page cannot be read, if it breaks a rule by itself, or
+//!    if another row has its key. Each is in [`Repaired::losses`]. Proof:
+//!    `a_repair_keeps_every_row_that_is_not_on_the_damaged_page`.
+//! 3. *A sound database is not changed.* Proof: the score of the soak repairs each sound database first.
+//!
+//! # A pass
+//! 1. [`owners`]: who owns each extent and page.
+//! 2. [`rows`]: tables and indexes with findings are written again from their sound rows.
+//! 3. [`maps`]: IAM pages, PFS, GAM, SGAM say what the owners demand.
+//! 4. [`counts`]: counts of the catalog.
+//!
+//! Passes follow until nothing is found, nothing changes, or there were [`PASSES`].
+//!
+//! # What can fail
+//! The catalog cannot be read, the boot page or a file header is damaged: no repair (8930, 5250), and
+//! [`Repaired::left`] says so. Memory: the rows of a table that is repaired, and 40 bytes for each page in
+//! use.
+
+mod counts;
+mod heap;
+mod maps;
+mod owners;
+mod rows;
+mod state;
+mod tree;
+
+pub use state::Loss;
+
+use crate::finding::{Finding, Subject};
+use crate::options::Options;
+use crate::{CheckError, Seen, examine};
+use furrow_datafile::PageSource;
+use furrow_format::{FileHeader, FileId, PageBuf, PageId, PageNo};
+use state::{Overlay, State};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Most passes.
+const PASSES: usize = 6;
+
+/// Findings that say nothing of rows: maps and counts are written in any case.
+const NO_ROWS: &[u32] = &[
+    2508, 2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8914, 8946, 8947, 8948, 8968, 8969,
+    8996, 8998, 40101,
+];
+
+/// The outcome of a repair.
+#[derive(Debug, Clone, Default)]
+pub struct Repaired {
+    /// What was wrong.
+    pub found: Vec<Finding>,
+    /// Pages as they are to be.
+    pub pages: BTreeMap<PageId, Box<PageBuf>>,
+    /// Least sizes of files that are cut off, in pages.
+    pub sizes: BTreeMap<FileId, u32>,
+    /// What is lost by that.
+    pub losses: Vec<Loss>,
+    /// Indexes that are written again.
+    pub rebuilt: Vec<Subject>,
+    /// What is wrong even so.
+    pub left: Vec<Finding>,
+}
+
+/// Computes a repair.
+pub fn repair(source: &dyn PageSource, options: &Options) -> Result<Repaired, CheckError> {
+    let mut overlay = Overlay {
+        source,
+        pages: HashMap::new(),
+        sizes: sizes(source),
+    };
+    let mut done = Repaired::default();
+    let mut losses: BTreeMap<u64, Loss> = BTreeMap::new();
+    let mut rebuilt: BTreeMap<u64, Subject> = BTreeMap::new();
+    for pass in 0..=PASSES {
+        let mut fresh = BTreeMap::new();
+        let mut left = Vec::new();
+        examine(&overlay, options, (None, None), &mut |seen| {
+            left = seen.report.findings.clone();
+            if pass < PASSES
+                && !left.is_empty()
+                && seen.shared.plan.own
+                && seen.shared.plan.readable
+            {
+                let mut state = State::of(seen);
+                rebuilt.extend(state.mend());
+                for (unit, loss) in std::mem::take(&mut state.losses) {
+                    let id = seen.shared.plan.unit(unit).map_or(0, |unit| unit.id);
+                    match losses.get_mut(&id) {
+                        Some(before) => before.add(loss),
+                        None => {
+                            losses.insert(id, loss);
+                        }
+                    }
+                }
+                fresh = std::mem::take(&mut state.pages);
+            }
+        })?;
+        if pass == 0 {
+            done.found.clone_from(&left);
+        }
+        done.left = left;
+        if fresh.is_empty() {
+            break;
+        }
+        overlay.pages.extend(fresh);
+    }
+    done.sizes = std::mem::take(&mut overlay.sizes);
+    done.pages = overlay.pages.into_iter().collect();
+    done.losses = losses.into_values().collect();
+    done.rebuilt = rebuilt.into_values().collect();
+    Ok(done)
+}
+
+/// Sizes that file headers state, of files that are shorter.
+fn sizes(source: &dyn PageSource) -> BTreeMap<FileId, u32> {
+    let mut sizes = BTreeMap::new();
+    for file in source.files() {
+        let mut page = vec![[0; furrow_format::PAGE_SIZE]];
+        let read = source.read(file.id, PageNo(0), &mut page);
+        let header = page
+            .first()
+            .filter(|_| read.is_ok())
+            .map(FileHeader::decode);
+        if let Some(Ok(header)) = header.filter(|h| h.as_ref().is_ok_and(|h| h.file == file.id))
+            && header.size_pages > file.pages
+        {
+            sizes.insert(file.id, header.size_pages);
+        }
+    }
+    sizes
+}
+
+impl Loss {
+    fn add(&mut self, other: Loss) {
+        self.pages.extend(other.pages);
+        self.row_count += other.row_count;
+        self.rows.extend(other.rows);
+    }
+}
+
+impl<'a> State<'a> {
+    fn of(seen: &Seen<'a>) -> State<'a> {
+        State {
+            shared: seen.shared,
+            library: seen.library,
+            facts: seen.facts,
+            findings: seen.report.findings.clone(),
+            counts: seen.counts.clone(),
+            claims: BTreeMap::new(),
+            singles: BTreeMap::new(),
+            iams: BTreeMap::new(),
+            used: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            pages: BTreeMap::new(),
+        }
+    }
+
+    /// One pass; the indexes that were written again, by their units' ids.
+    fn mend(&mut self) -> Vec<(u64, Subject)> {
+        self.find_owners();
+        let plan = self.plan();
+        let mut objects: BTreeMap<i32, BTreeSet<u32>> = BTreeMap::new();
+        let lost: Vec<u32> = self.losses.keys().copied().collect();
+        let named = self
+            .findings
+            .iter()
+            .filter(|f| !NO_ROWS.contains(&f.number()));
+        let subjects = named.filter_map(|f| f.subject.as_ref());
+        let of_index = |unit: u32, object: i32, index: i32| {
+            plan.unit(unit).is_some_and(|u| {
+                u.object_id == object && u.index_id == index && self.has_rows(unit)
+            })
+        };
+        for subject in subjects {
+            for unit in 0..plan.units.len() as u32 {
+                if of_index(unit, subject.object_id, subject.index_id) {
+                    objects.entry(subject.object_id).or_default().insert(unit);
+                }
+            }
+        }
+        for unit in lost {
+            if let Some(about) = plan.unit(unit).filter(|_| self.has_rows(unit)) {
+                objects.entry(about.object_id).or_default().insert(unit);
+            }
+        }
+        let mut rebuilt = Vec::new();
+        for (object, units) in objects {
+            let base = units
+                .iter()
+                .any(|unit| plan.unit(*unit).is_some_and(|u| u.index_id <= 1));
+            self.mend_object(object, (!base).then_some(&units));
+            let of_object = |unit: &u32| plan.unit(*unit).is_some_and(|u| u.object_id == object);
+            let all = (0..plan.units.len() as u32).filter(of_object);
+            for unit in all.filter(|unit| base || units.contains(unit)) {
+                if let (Some(about), Some(subject)) = (plan.unit(unit), plan.subject(unit)) {
+                    rebuilt.push((about.id, subject));
+                }
+            }
+        }
+        self.write_maps();
+        self.write_counts();
+        rebuilt
+    }
+}

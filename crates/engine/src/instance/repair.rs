@@ -1,0 +1,91 @@
+//! Repair of a database with loss of data: computed on its closed files, written whole or not at all.
+//!
+//! # Steps
+//! 1. The database is shut down cleanly: its files hold all of it, and its log is not needed.
+//! 2. `furrow_check::repair` computes new contents of pages, and checks the result.
+//! 3. The caller hears what would be lost, and decides.
+//! 4. The pages are written to a journal beside the primary file, durably; then to the data files, durably;
+//!    then the journal is removed.
+//! 5. The database is opened again.
+//!
+//! # Invariants
+//! 1. *All pages of a repair are written, or none*, whatever moment a crash chooses: a journal that is whole
+//!    is written to the files before they are opened, one that is not whole is removed. Proof:
+//!    `a_journal_comes_back_whole_or_not_at_all`.
+//! 2. *The log of before is not applied to pages of after*: at a clean shutdown there is nothing to redo.
+//!
+//! What a repair changes is not in the log. Log backups that reach over a repair restore the database without
+//! it; the next backup should be a full one, and the caller says so.
+
+use super::Instance;
+use crate::checking::{Journal, Paths, journal_path};
+use furrow_check::{CheckError, Options, Repaired};
+use furrow_datafile::DataFiles;
+use furrow_format::FileId;
+use furrow_io::{Access, File, Open};
+use furrow_messages::Message;
+use furrow_tables::EngineError;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+impl Instance {
+    /// Repairs a database that this session alone uses, and is not in. `agree` hears what was found and what
+    /// is lost, before anything is written, and decides. Afterwards the database is open again.
+    pub fn repair_database(
+        &self,
+        name: &str,
+        options: &Options,
+        agree: &mut dyn FnMut(&Repaired) -> bool,
+    ) -> Result<Repaired, EngineError> {
+        let database = self.database(name)?;
+        if database.is_read_only() {
+            return Err(EngineError::refused(3906, &[name.into()]));
+        }
+        let files = database.file_list()?.into_iter();
+        let data = files.filter(|file| file.filegroup != 0);
+        let paths: Paths = data.map(|file| (file.id, file.path)).collect();
+        drop(database);
+        self.close_database(name)?;
+        let repaired = self.repair_files(name, &paths, (options, agree));
+        let opened = self.reopen_database(name);
+        let repaired = repaired?;
+        opened?;
+        Ok(repaired)
+    }
+
+    fn repair_files(
+        &self,
+        name: &str,
+        paths: &Paths,
+        (options, agree): (&Options, &mut dyn FnMut(&Repaired) -> bool),
+    ) -> Result<Repaired, EngineError> {
+        let _entered = self.shared.enter();
+        let volume = &*self.shared.volume;
+        let all: Vec<PathBuf> = paths.values().cloned().collect();
+        let undone = |error: &CheckError| {
+            self.log_line(&format!(
+                "The repair of database '{name}' cannot be computed: {error}."
+            ));
+            EngineError::of(Message::new(8921, &[]))
+        };
+        let files = DataFiles::open(volume, &all).map_err(|e| undone(&e.into()))?;
+        let repaired = furrow_check::repair(&files, options).map_err(|e| undone(&e))?;
+        drop(files);
+        if !agree(&repaired) || repaired.pages.is_empty() {
+            return Ok(repaired);
+        }
+        let primary = paths.get(&FileId(1)).cloned().unwrap_or_default();
+        let journal = Journal::of(&repaired, paths);
+        let path = journal_path(&primary);
+        if volume.exists(&path)? {
+            volume.remove(&path)?;
+        }
+        {
+            let file: Arc<dyn File> = volume.open(&path, Open::Create, Access::Data)?;
+            file.write_durable_at(0, &journal.encode())?;
+        }
+        journal.write(volume)?;
+        volume.remove(&path)?;
+        Ok(repaired)
+    }
+}
