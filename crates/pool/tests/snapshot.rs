@@ -11,7 +11,7 @@ use furrow_io::sync::Mutex;
 use furrow_io::weave::{explore, together};
 use furrow_io::{Access, File, IoError, MemoryVolume, Open, Volume};
 use furrow_pool::{CheckpointOptions, Ex, LatchRank, PageGuard, PageSnapshot, PoolConfig};
-use furrow_pool::{SnapshotFile, SnapshotOptions, SpillFiles};
+use furrow_pool::{SnapshotFile, SnapshotFiles, SnapshotOptions, SpillFiles};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,11 +51,11 @@ impl SpillFiles for Spill {
 fn options(volume: &MemoryVolume, memory_pages: u64, full: bool) -> SnapshotOptions {
     SnapshotOptions {
         memory_bytes: memory_pages * PAGE_SIZE as u64,
-        spill: Box::new(Spill {
+        files: SnapshotFiles::Spill(Box::new(Spill {
             volume: volume.clone(),
             open: Mutex::default(),
             full,
-        }),
+        })),
     }
 }
 

@@ -17,6 +17,7 @@ mod snapshot;
 mod spill;
 
 pub use snapshot::SnapshotInfo;
+pub(crate) use snapshot::split;
 pub(crate) use spill::remove_leftovers;
 
 use crate::database::Database;

@@ -5,6 +5,7 @@ mod close;
 mod hooks;
 mod options;
 mod session;
+mod snapshots;
 pub(crate) mod temporary;
 mod updateability;
 
@@ -14,6 +15,7 @@ pub use session::Session;
 pub(crate) use assemble::{Parts, Registration};
 pub(crate) use close::{clear_flag, force_boot};
 pub(crate) use hooks::Hooks;
+pub(crate) use snapshots::{Kept, SnapshotOf};
 
 use crate::files::{FileBook, FilePlan};
 use crate::keeper::Keeper;
@@ -42,6 +44,10 @@ pub struct Database {
     pub(crate) layout: Option<Mutex<Vec<FilePlan>>>,
     /// Bytes moved to make files smaller.
     pub(crate) shrink_bytes: AtomicU64,
+    /// Of a snapshot: what it is of.
+    pub(crate) snapshot: Option<SnapshotOf>,
+    /// Its snapshots.
+    pub(crate) kept: Kept,
     /// Messages to report to the client that opened the database.
     pub(crate) messages: Mutex<Vec<Message>>,
 }

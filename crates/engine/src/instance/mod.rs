@@ -11,6 +11,7 @@ mod physical;
 mod rename;
 mod restore;
 mod roll_forward;
+mod snapshots;
 mod start_options;
 mod state;
 mod temporary;
@@ -20,6 +21,8 @@ use state::Entry;
 pub use state::Instance;
 
 pub use lifecycle::AttachOptions;
+pub use snapshots::SnapshotSpec;
+
 pub use physical::{Closely, Content, LevelStats};
 pub use views::{DatabaseView, DatabaseWork, FileView, FilegroupView, LogView, VlfView};
 

@@ -1,0 +1,432 @@
+//! Snapshots come and go with their source: see [`crate::snapshots`] for the invariants.
+
+use super::Instance;
+use crate::database::Database;
+use crate::files::{FilePlan, check_free, file_path};
+use crate::opening::{Moved, open};
+use crate::shared::{DatabaseList, Link, Listed, Phase};
+use crate::snapshots::{self, Failure, Resumed};
+use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn};
+use furrow_io::random;
+use furrow_io::sync::MutexGuard;
+use furrow_messages::Message;
+use furrow_tables::{DatabaseState, EngineError, refuse};
+use furrow_types::Guid;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// State of 5170 in CREATE DATABASE.
+const TAKEN_STATE: u8 = 4;
+
+/// A snapshot as it is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SnapshotSpec {
+    /// Its name.
+    pub name: String,
+    /// The database that it is of.
+    pub source: String,
+    /// For each data file of the source its logical name, and the path of its sparse file.
+    pub files: Vec<(String, PathBuf)>,
+}
+
+fn of(number: u32) -> EngineError {
+    EngineError::of(Message::new(number, &[]))
+}
+
+impl Instance {
+    /// CREATE DATABASE ... AS SNAPSHOT OF. On an error nothing of it is left.
+    pub fn create_snapshot(&self, spec: &SnapshotSpec) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        self.free_name(&list, &spec.name)?;
+        furrow_tables::check_name(&spec.name)?;
+        let source = self.snapshot_source(&list, &spec.source)?;
+        let plans = plans(spec, &source)?;
+        for plan in &plans {
+            let free = check_free(&*self.shared.volume, &plan.path, TAKEN_STATE);
+            free.map_err(|e| e.followed_by(Message::new(1802, &[])))?;
+        }
+        let binding = Guid(random::guid_v4());
+        let mut listed = Listed {
+            id: list.free_id(),
+            phase: Phase::Creating,
+            binding: binding.0,
+            name: spec.name.clone(),
+            paths: plans.iter().map(|plan| plan.path.clone()).collect(),
+            layout: Vec::new(),
+            link: Link::default(),
+        };
+        list.change(|all| all.push(listed.clone()))?;
+        let failure = Failure::new(&spec.name, &self.shared.error_log);
+        let paths: Vec<(FileId, PathBuf)> = plans
+            .iter()
+            .map(|plan| (FileId(plan.id), plan.path.clone()))
+            .collect();
+        // The source stays open meanwhile.
+        let made = source
+            .enter()
+            .and_then(|_open| snapshots::create(&source, binding, &paths, &failure));
+        let guard = match made {
+            Ok(guard) => Arc::new(guard),
+            Err(error) => {
+                let _ = list.change(|all| all.retain(|d| d.id != listed.id));
+                return Err(error.of_expansion());
+            }
+        };
+        let creating = listed.clone();
+        listed.phase = Phase::Snapshot;
+        listed.layout = plans;
+        listed.link.database = source.id.0;
+        source.kept.add(DatabaseId(listed.id), &spec.name, &guard);
+        let whole = list.change(|all| {
+            all.retain(|d| d.id != listed.id);
+            all.push(listed.clone());
+        });
+        let opened = whole
+            .map_err(EngineError::from)
+            .and_then(|()| snapshots::open(&self.shared, (&listed, &source), guard, &failure));
+        match opened {
+            Ok(snapshot) => {
+                let kept = Some(Arc::clone(&snapshot));
+                self.enter(&listed, &paths_first(&listed), kept, DatabaseState::Online);
+                let (name, of) = (&spec.name, &source.name);
+                self.log_line(&format!(
+                    "Database snapshot '{name}' of '{of}' was created."
+                ));
+                Ok(snapshot)
+            }
+            Err(error) => {
+                source.kept.remove(DatabaseId(listed.id));
+                let _ = self.clear(&mut list, &creating);
+                Err(error.followed_by(Message::new(1823, &[])))
+            }
+        }
+    }
+
+    fn snapshot_source(
+        &self,
+        list: &MutexGuard<'_, DatabaseList>,
+        name: &str,
+    ) -> Result<Arc<Database>, EngineError> {
+        let missing = || EngineError::refused(911, &[name.into()]);
+        let listed = self.listed(list, name, missing)?;
+        match listed.phase {
+            Phase::Snapshot | Phase::StaleSnapshot => return Err(of(1821)),
+            Phase::Temporary => return Err(EngineError::refused(1816, &[name.into()])),
+            Phase::ReadOnly => {
+                let text = format!(
+                    "Database '{name}' was attached READ_ONLY: a snapshot of it is not supported, and its \
+                     files never change."
+                );
+                return Err(refuse(40514, 16, 1, &text));
+            }
+            _ => {}
+        }
+        self.database(name).map_err(|_| of(1822))
+    }
+
+    /// The snapshots of a database, stale ones included.
+    pub(super) fn snapshots_of(list: &DatabaseList, source: u16) -> Vec<Listed> {
+        let all = list.databases.iter();
+        let ours = all.filter(|d| d.phase.is_snapshot() && d.link.database == source);
+        ours.cloned().collect()
+    }
+
+    /// 3709 for each snapshot of a database.
+    pub(super) fn refuse_with_snapshots(
+        list: &DatabaseList,
+        source: u16,
+        what: &str,
+    ) -> Result<(), EngineError> {
+        let refused = |listed: Listed| Message::new(3709, &[what.into(), listed.name.into()]);
+        let messages: Vec<Message> = Self::snapshots_of(list, source)
+            .into_iter()
+            .map(refused)
+            .collect();
+        match messages.is_empty() {
+            true => Ok(()),
+            false => Err(EngineError::Refused(messages)),
+        }
+    }
+
+    /// Registers the snapshots of a database that is about to be opened. One that cannot be is stale from
+    /// now on.
+    pub(super) fn resume_snapshots(
+        &self,
+        list: &mut DatabaseList,
+        source: u16,
+    ) -> Result<Vec<Resumed>, EngineError> {
+        let mut resumed = Vec::new();
+        for listed in Self::snapshots_of(list, source) {
+            if listed.phase == Phase::StaleSnapshot {
+                self.enter(&listed, &paths_first(&listed), None, DatabaseState::Suspect);
+                continue;
+            }
+            match snapshots::resume(&self.shared, &listed) {
+                Ok(snapshot) => resumed.push(snapshot),
+                Err(error) => {
+                    self.say_not_opened(&listed, &error);
+                    list.change(|all| {
+                        let stale = all.iter_mut().filter(|d| d.id == listed.id);
+                        stale.for_each(|d| d.phase = Phase::StaleSnapshot);
+                    })?;
+                    self.enter(&listed, &paths_first(&listed), None, DatabaseState::Suspect);
+                }
+            }
+        }
+        Ok(resumed)
+    }
+
+    /// Opens the snapshots of a database that was opened, or could not be.
+    pub(super) fn open_snapshots(&self, source: Option<&Arc<Database>>, resumed: Vec<Resumed>) {
+        for Resumed {
+            listed,
+            guard,
+            failure,
+        } in resumed
+        {
+            let primary = paths_first(&listed);
+            let Some(source) = source else {
+                self.enter(&listed, &primary, None, DatabaseState::RecoveryPending);
+                continue;
+            };
+            source.kept.add(DatabaseId(listed.id), &listed.name, &guard);
+            match snapshots::open(&self.shared, (&listed, source), guard, &failure) {
+                Ok(snapshot) => {
+                    self.enter(&listed, &primary, Some(snapshot), DatabaseState::Online);
+                }
+                Err(error) => {
+                    self.say_not_opened(&listed, &error);
+                    self.enter(&listed, &primary, None, DatabaseState::Suspect);
+                }
+            }
+        }
+    }
+
+    /// Enters the snapshots of a database that is not opened.
+    pub(super) fn enter_offline_snapshots(&self, list: &DatabaseList, source: u16) {
+        for listed in Self::snapshots_of(list, source) {
+            let state = match listed.phase {
+                Phase::StaleSnapshot => DatabaseState::Suspect,
+                _ => DatabaseState::Offline,
+            };
+            self.enter(&listed, &paths_first(&listed), None, state);
+        }
+    }
+
+    /// Goes on with a revert that was cut short. Where it cannot be done, the database stays RESTORING, and
+    /// the statement can be given again.
+    pub(super) fn start_reverting(&self, list: &mut DatabaseList, source: &Listed) {
+        let snapshot = list.databases.iter().find(|d| d.id == source.link.database);
+        let reverted = match snapshot.cloned() {
+            Some(snapshot) if self.shared.config.open_databases => {
+                self.finish_revert(list, source, &snapshot).map(drop)
+            }
+            _ => Err(of(3137)),
+        };
+        if let Err(error) = reverted {
+            self.say_not_opened(source, &error);
+            self.enter(source, &paths_first(source), None, DatabaseState::Restoring);
+        }
+    }
+
+    /// Closes the snapshots of a database that is about to be opened again.
+    pub(super) fn close_snapshots(
+        &self,
+        list: &DatabaseList,
+        source: u16,
+    ) -> Result<(), EngineError> {
+        for listed in Self::snapshots_of(list, source) {
+            self.close_entry(&listed.name)?;
+            self.forget(&listed.name);
+        }
+        Ok(())
+    }
+
+    /// RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: 3137 unless it is the only snapshot of the database,
+    /// 3101 where somebody uses either.
+    pub fn revert_to_snapshot(
+        &self,
+        name: &str,
+        snapshot: &str,
+    ) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let no = || of(3137);
+        let mut source = self.listed(&list, name, no)?;
+        let snapshot = self.listed(&list, snapshot, no)?;
+        let others = Self::snapshots_of(&list, source.id);
+        if others.len() != 1 || others.first().is_none_or(|only| only.id != snapshot.id) {
+            return Err(no());
+        }
+        if snapshot.phase != Phase::Snapshot {
+            return Err(no());
+        }
+        if source.phase != Phase::Reverting {
+            let database = self.database(name).map_err(|_| no())?;
+            self.database(&snapshot.name).map_err(|_| no())?;
+            source = self.begin_revert(&mut list, (source, &database), &snapshot)?;
+        }
+        self.finish_revert(&mut list, &source, &snapshot)
+    }
+
+    fn begin_revert(
+        &self,
+        list: &mut DatabaseList,
+        (source, database): (Listed, &Arc<Database>),
+        snapshot: &Listed,
+    ) -> Result<Listed, EngineError> {
+        let in_use = |_| of(3101);
+        database.refuse_entry_unless_used().map_err(in_use)?;
+        let reader = self.database(&snapshot.name)?;
+        if reader.refuse_entry_unless_used().is_err() {
+            database.allow_entry();
+            return Err(of(3101));
+        }
+        let plan = |file: crate::FileView| FilePlan {
+            id: file.id.0,
+            filegroup: file.filegroup,
+            name: file.name,
+            path: file.path,
+            size_pages: 0,
+            max_pages: None,
+            growth: FileGrowth::None,
+        };
+        let files = database.file_list().map(|all| all.into_iter().map(plan));
+        let reverting = files.map(|files| Listed {
+            phase: Phase::Reverting,
+            paths: database.all_paths(),
+            layout: files.collect(),
+            link: Link {
+                database: snapshot.id,
+                lsn: snapshots::last_lsn(database),
+            },
+            ..source
+        });
+        let noted = reverting.and_then(|reverting| {
+            list.change(|all| {
+                let ours = all.iter_mut().filter(|d| d.id == reverting.id);
+                ours.for_each(|d| d.clone_from(&reverting));
+            })?;
+            Ok(reverting)
+        });
+        match noted {
+            Ok(reverting) => {
+                // Nothing of it is wanted any more: no checkpoint.
+                database.abandon();
+                reader.abandon();
+                database.kept.remove(reader.id);
+                Ok(reverting)
+            }
+            Err(error) => {
+                database.allow_entry();
+                reader.allow_entry();
+                Err(error)
+            }
+        }
+    }
+
+    /// The rest of a revert; a start of the instance begins here.
+    pub(super) fn finish_revert(
+        &self,
+        list: &mut DatabaseList,
+        source: &Listed,
+        snapshot: &Listed,
+    ) -> Result<Arc<Database>, EngineError> {
+        let primary = paths_first(source);
+        // The old handles must be gone before the files can be locked again.
+        self.forget(&source.name);
+        self.forget(&snapshot.name);
+        self.enter(source, &primary, None, DatabaseState::Restoring);
+        let pending = DatabaseState::RecoveryPending;
+        self.enter(snapshot, &paths_first(snapshot), None, pending);
+        let read_only = snapshots::write_back(&self.shared, source, snapshot)?;
+        let moved = Moved {
+            home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
+            attaching: true,
+            ..Moved::default()
+        };
+        let resumed = self.resume_snapshots(list, source.id)?;
+        let id = DatabaseId(source.id);
+        let opened = open(&self.shared, id, &source.name, &primary, &moved);
+        let database = match opened {
+            Ok(database) => database,
+            Err(error) => {
+                self.open_snapshots(None, resumed);
+                return Err(error);
+            }
+        };
+        let binding = Guid(source.binding);
+        let added = source.layout.iter().filter(|plan| plan.filegroup != 0);
+        for plan in added.filter(|plan| !snapshot.layout.iter().any(|of| of.id == plan.id)) {
+            crate::files::remove_own(&*self.shared.volume, &plan.path, binding)?;
+        }
+        let whole = Listed {
+            link: Link {
+                lsn: Lsn::ZERO,
+                ..Link::default()
+            },
+            ..source.clone()
+        };
+        self.list_whole(list, &whole)?;
+        self.enter_started(&whole, &database)?;
+        self.open_snapshots(Some(&database), resumed);
+        if read_only {
+            database.set_read_only(true)?;
+        }
+        self.log_line(&format!(
+            "Database '{}' was reverted to database snapshot '{}'.",
+            source.name, snapshot.name
+        ));
+        Ok(database)
+    }
+}
+
+fn paths_first(listed: &Listed) -> PathBuf {
+    listed.paths.first().cloned().unwrap_or_default()
+}
+
+/// The sparse files, one for each data file of the source.
+fn plans(spec: &SnapshotSpec, source: &Database) -> Result<Vec<FilePlan>, EngineError> {
+    let files = source.files.files();
+    let mut plans: Vec<FilePlan> = Vec::new();
+    for (name, path) in &spec.files {
+        let lower = name.to_lowercase();
+        let file = files.iter().find(|file| file.name.to_lowercase() == lower);
+        let Some(file) = file else {
+            let args = [
+                "file".into(),
+                name.as_str().into(),
+                source.name.as_str().into(),
+            ];
+            return Err(EngineError::refused(5014, &args));
+        };
+        if plans.iter().any(|plan| plan.id == file.id.0) {
+            return Err(EngineError::refused(1828, &[name.as_str().into()]));
+        }
+        let path = file_path(path)?;
+        if plans.iter().any(|plan| plan.path == path) {
+            let shown = path.display().to_string();
+            return Err(EngineError::refused(5170, &[shown.into()]));
+        }
+        plans.push(FilePlan {
+            id: file.id.0,
+            filegroup: file.filegroup,
+            name: file.name.clone(),
+            path,
+            size_pages: 0,
+            max_pages: None,
+            growth: FileGrowth::None,
+        });
+    }
+    let missing = files
+        .iter()
+        .filter(|file| !plans.iter().any(|plan| plan.id == file.id.0));
+    let missing = missing.map(|file| Message::new(5127, &[file.name.as_str().into()]));
+    let messages: Vec<Message> = missing.collect();
+    if !messages.is_empty() {
+        return Err(EngineError::Refused(messages));
+    }
+    plans.sort_by_key(|plan| plan.id);
+    Ok(plans)
+}
