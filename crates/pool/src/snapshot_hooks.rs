@@ -44,20 +44,6 @@ impl SnapshotGuard {
             .seal(|| drop(self.core.snapshots.list.write()))
     }
 
-    /// Makes the images of these pages durable, as if they were about to be written.
-    pub fn pass(&self, pages: &[PageId]) -> Result<(), IoError> {
-        let snapshot = &self.snapshot;
-        if let Some(sparse) = snapshot.sealed() {
-            for page in pages {
-                if let Some(source) = snapshot.source(page.file) {
-                    let at = (page.file, source);
-                    snapshot.pass(sparse, at, std::iter::once(page.page));
-                }
-            }
-        }
-        snapshot.check()
-    }
-
     /// Whether each of its files has a data file of the source.
     pub fn is_bound(&self) -> bool {
         let mut files = self.snapshot.files.get().into_iter().flatten();

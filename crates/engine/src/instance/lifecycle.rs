@@ -139,6 +139,7 @@ impl Instance {
         let moved = Moved {
             paths: moved.to_vec(),
             by_id: BTreeMap::new(),
+            at: BTreeMap::new(),
             home,
             attaching,
         };

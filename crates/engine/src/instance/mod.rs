@@ -10,6 +10,7 @@ mod look;
 mod physical;
 mod rename;
 mod restore;
+mod revert;
 mod roll_forward;
 mod snapshots;
 mod start_options;

@@ -3,16 +3,15 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, check_free, file_path};
-use crate::opening::{Moved, open};
 use crate::shared::{DatabaseList, Link, Listed, Phase};
-use crate::snapshots::{self, Failure, Resumed};
-use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn};
+use crate::snapshots::{self, Failure, NotResumed, Resumed};
+use furrow_format::{DatabaseId, FileGrowth, FileId};
 use furrow_io::random;
 use furrow_io::sync::MutexGuard;
 use furrow_messages::Message;
 use furrow_tables::{DatabaseState, EngineError, refuse};
 use furrow_types::Guid;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// State of 5170 in CREATE DATABASE.
@@ -29,7 +28,8 @@ pub struct SnapshotSpec {
     pub files: Vec<(String, PathBuf)>,
 }
 
-fn of(number: u32) -> EngineError {
+/// The message without arguments of this number.
+pub(super) fn of(number: u32) -> EngineError {
     EngineError::of(Message::new(number, &[]))
 }
 
@@ -62,11 +62,8 @@ impl Instance {
             .iter()
             .map(|plan| (FileId(plan.id), plan.path.clone()))
             .collect();
-        // The source stays open meanwhile.
-        let made = source
-            .enter()
-            .and_then(|_open| snapshots::create(&source, binding, &paths, &failure));
-        let guard = match made {
+        // The source stays open meanwhile: who closes it waits for the list.
+        let guard = match snapshots::create(&source, binding, &paths, &failure) {
             Ok(guard) => Arc::new(guard),
             Err(error) => {
                 let _ = list.change(|all| all.retain(|d| d.id != listed.id));
@@ -164,7 +161,8 @@ impl Instance {
             }
             match snapshots::resume(&self.shared, &listed) {
                 Ok(snapshot) => resumed.push(snapshot),
-                Err(error) => {
+                Err(NotResumed::Busy(error)) => return Err(error),
+                Err(NotResumed::Lost(error)) => {
                     self.say_not_opened(&listed, &error);
                     list.change(|all| {
                         let stale = all.iter_mut().filter(|d| d.id == listed.id);
@@ -214,22 +212,6 @@ impl Instance {
         }
     }
 
-    /// Goes on with a revert that was cut short. Where it cannot be done, the database stays RESTORING, and
-    /// the statement can be given again.
-    pub(super) fn start_reverting(&self, list: &mut DatabaseList, source: &Listed) {
-        let snapshot = list.databases.iter().find(|d| d.id == source.link.database);
-        let reverted = match snapshot.cloned() {
-            Some(snapshot) if self.shared.config.open_databases => {
-                self.finish_revert(list, source, &snapshot).map(drop)
-            }
-            _ => Err(of(3137)),
-        };
-        if let Err(error) = reverted {
-            self.say_not_opened(source, &error);
-            self.enter(source, &paths_first(source), None, DatabaseState::Restoring);
-        }
-    }
-
     /// Closes the snapshots of a database that is about to be opened again.
     pub(super) fn close_snapshots(
         &self,
@@ -242,147 +224,9 @@ impl Instance {
         }
         Ok(())
     }
-
-    /// RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: 3137 unless it is the only snapshot of the database,
-    /// 3101 where somebody uses either.
-    pub fn revert_to_snapshot(
-        &self,
-        name: &str,
-        snapshot: &str,
-    ) -> Result<Arc<Database>, EngineError> {
-        let _entered = self.shared.enter();
-        let mut list = self.shared.list.lock();
-        let no = || of(3137);
-        let mut source = self.listed(&list, name, no)?;
-        let snapshot = self.listed(&list, snapshot, no)?;
-        let others = Self::snapshots_of(&list, source.id);
-        if others.len() != 1 || others.first().is_none_or(|only| only.id != snapshot.id) {
-            return Err(no());
-        }
-        if snapshot.phase != Phase::Snapshot {
-            return Err(no());
-        }
-        if source.phase != Phase::Reverting {
-            let database = self.database(name).map_err(|_| no())?;
-            self.database(&snapshot.name).map_err(|_| no())?;
-            source = self.begin_revert(&mut list, (source, &database), &snapshot)?;
-        }
-        self.finish_revert(&mut list, &source, &snapshot)
-    }
-
-    fn begin_revert(
-        &self,
-        list: &mut DatabaseList,
-        (source, database): (Listed, &Arc<Database>),
-        snapshot: &Listed,
-    ) -> Result<Listed, EngineError> {
-        let in_use = |_| of(3101);
-        database.refuse_entry_unless_used().map_err(in_use)?;
-        let reader = self.database(&snapshot.name)?;
-        if reader.refuse_entry_unless_used().is_err() {
-            database.allow_entry();
-            return Err(of(3101));
-        }
-        let plan = |file: crate::FileView| FilePlan {
-            id: file.id.0,
-            filegroup: file.filegroup,
-            name: file.name,
-            path: file.path,
-            size_pages: 0,
-            max_pages: None,
-            growth: FileGrowth::None,
-        };
-        let files = database.file_list().map(|all| all.into_iter().map(plan));
-        let reverting = files.map(|files| Listed {
-            phase: Phase::Reverting,
-            paths: database.all_paths(),
-            layout: files.collect(),
-            link: Link {
-                database: snapshot.id,
-                lsn: snapshots::last_lsn(database),
-            },
-            ..source
-        });
-        let noted = reverting.and_then(|reverting| {
-            list.change(|all| {
-                let ours = all.iter_mut().filter(|d| d.id == reverting.id);
-                ours.for_each(|d| d.clone_from(&reverting));
-            })?;
-            Ok(reverting)
-        });
-        match noted {
-            Ok(reverting) => {
-                // Nothing of it is wanted any more: no checkpoint.
-                database.abandon();
-                reader.abandon();
-                database.kept.remove(reader.id);
-                Ok(reverting)
-            }
-            Err(error) => {
-                database.allow_entry();
-                reader.allow_entry();
-                Err(error)
-            }
-        }
-    }
-
-    /// The rest of a revert; a start of the instance begins here.
-    pub(super) fn finish_revert(
-        &self,
-        list: &mut DatabaseList,
-        source: &Listed,
-        snapshot: &Listed,
-    ) -> Result<Arc<Database>, EngineError> {
-        let primary = paths_first(source);
-        // The old handles must be gone before the files can be locked again.
-        self.forget(&source.name);
-        self.forget(&snapshot.name);
-        self.enter(source, &primary, None, DatabaseState::Restoring);
-        let pending = DatabaseState::RecoveryPending;
-        self.enter(snapshot, &paths_first(snapshot), None, pending);
-        let read_only = snapshots::write_back(&self.shared, source, snapshot)?;
-        let moved = Moved {
-            home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
-            attaching: true,
-            ..Moved::default()
-        };
-        let resumed = self.resume_snapshots(list, source.id)?;
-        let id = DatabaseId(source.id);
-        let opened = open(&self.shared, id, &source.name, &primary, &moved);
-        let database = match opened {
-            Ok(database) => database,
-            Err(error) => {
-                self.open_snapshots(None, resumed);
-                return Err(error);
-            }
-        };
-        let binding = Guid(source.binding);
-        let added = source.layout.iter().filter(|plan| plan.filegroup != 0);
-        for plan in added.filter(|plan| !snapshot.layout.iter().any(|of| of.id == plan.id)) {
-            crate::files::remove_own(&*self.shared.volume, &plan.path, binding)?;
-        }
-        let whole = Listed {
-            link: Link {
-                lsn: Lsn::ZERO,
-                ..Link::default()
-            },
-            ..source.clone()
-        };
-        self.list_whole(list, &whole)?;
-        self.enter_started(&whole, &database)?;
-        self.open_snapshots(Some(&database), resumed);
-        if read_only {
-            database.set_read_only(true)?;
-        }
-        self.log_line(&format!(
-            "Database '{}' was reverted to database snapshot '{}'.",
-            source.name, snapshot.name
-        ));
-        Ok(database)
-    }
 }
 
-fn paths_first(listed: &Listed) -> PathBuf {
+pub(super) fn paths_first(listed: &Listed) -> PathBuf {
     listed.paths.first().cloned().unwrap_or_default()
 }
 

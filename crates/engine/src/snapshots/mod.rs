@@ -46,5 +46,5 @@ mod revert;
 
 pub(crate) use create::create;
 pub(crate) use failure::Failure;
-pub(crate) use open::{Resumed, open, resume};
+pub(crate) use open::{NotResumed, Resumed, open, resume};
 pub(crate) use revert::{last_lsn, write_back};

@@ -7,7 +7,7 @@ use crate::keeper::Keeper;
 use crate::opening::space_options;
 use crate::shared::{Listed, Shared};
 use furrow_format::{BOOT_PAGE, Boot, DatabaseId, FileId, Lsn, UserAccess};
-use furrow_io::{Access, File, MemoryVolume, Open, Volume};
+use furrow_io::{Access, File, IoErrorKind, MemoryVolume, Open, Volume};
 use furrow_log::Log;
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
@@ -28,17 +28,35 @@ pub(crate) struct Resumed {
     pub(crate) failure: Failure,
 }
 
+/// Why a snapshot cannot be resumed.
+#[derive(Debug)]
+pub(crate) enum NotResumed {
+    /// Something still has a file of it open: the source must wait.
+    Busy(EngineError),
+    /// It is lost when its source is opened.
+    Lost(EngineError),
+}
+
+impl From<EngineError> for NotResumed {
+    fn from(error: EngineError) -> NotResumed {
+        NotResumed::Lost(error)
+    }
+}
+
 /// Registers a whole snapshot by its sparse files, before its source is opened.
-pub(crate) fn resume(shared: &Shared, listed: &Listed) -> Result<Resumed, EngineError> {
+pub(crate) fn resume(shared: &Shared, listed: &Listed) -> Result<Resumed, NotResumed> {
     let mut files = Vec::new();
     for plan in &listed.layout {
         let opened = shared.volume.open(&plan.path, Open::Existing, Access::Data);
-        let file = opened.map_err(|e| open_error(&plan.path, &e))?;
+        let file = opened.map_err(|e| match e.kind {
+            IoErrorKind::InUse => NotResumed::Busy(open_error(&plan.path, &e)),
+            _ => NotResumed::Lost(open_error(&plan.path, &e)),
+        })?;
         let sparse = SparseFile::open(file, (listed.binding, FileId(plan.id)));
         files.push(sparse.map_err(|fault| unusable(&plan.path, &listed.name, fault))?);
     }
     if files.is_empty() {
-        return Err(EngineError::Damaged("a snapshot without files".into()));
+        return Err(EngineError::Damaged("a snapshot without files".into()).into());
     }
     let failure = Failure::new(&listed.name, &shared.error_log);
     let sparse = SparseFiles::new(files, Box::new(failure.clone()));
@@ -138,6 +156,13 @@ pub(crate) fn open(
     if database.state() == DatabaseState::Recovering {
         database.state.set(DatabaseState::Online);
     }
+    if let Some(error) = database
+        .snapshot
+        .as_ref()
+        .and_then(|of| of.guard.snapshot().failure())
+    {
+        database.state.suspect(&error.to_string());
+    }
     database.check()?;
     Ok(database)
 }
@@ -151,7 +176,8 @@ fn prove_source(guard: &SnapshotGuard, source: &Database, name: &str) -> Result<
     let snapshot = guard.snapshot();
     let behind = source.store.log().tail() < snapshot.split();
     let failed = snapshot.failure().is_some();
-    if failed || behind || !guard.is_bound() {
+    let stranger = snapshot.source_binding() != Some(source.files.binding.0);
+    if failed || behind || stranger || !guard.is_bound() {
         return Err(EngineError::of(Message::new(3420, &[name.into()])));
     }
     debug_assert!(snapshot.split() > Lsn::ZERO, "a whole snapshot has a split");

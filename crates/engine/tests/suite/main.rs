@@ -28,6 +28,8 @@ mod page_locks_stress;
 mod read_only;
 mod shrink_file;
 mod simulated;
+mod snapshots;
+mod snapshots_stress;
 mod tables_basic;
 mod tables_common;
 mod tables_ghosts;

@@ -50,6 +50,7 @@ impl PageSnapshot {
         let Some(sparse) = self.store.sparse() else {
             return Ok(());
         };
+        self.settle_maps();
         self.spill_to(0, true)?;
         // From here on pages are copied at the gate; what is in memory was taken before.
         self.sealed.store(true, Ordering::SeqCst);

@@ -90,6 +90,14 @@ impl Images {
         matches!(self.shard(page).lock().get(&page), Some(Image::OnDisk))
     }
 
+    /// Whether the page has an image outside of the data file.
+    pub(crate) fn has(&self, page: PageId) -> bool {
+        matches!(
+            self.shard(page).lock().get(&page),
+            Some(Image::Memory(_) | Image::Spilled)
+        )
+    }
+
     /// Whether the image is in memory.
     pub(crate) fn is_in_memory(&self, page: PageId) -> bool {
         matches!(self.shard(page).lock().get(&page), Some(Image::Memory(_)))

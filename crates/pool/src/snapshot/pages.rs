@@ -1,7 +1,7 @@
 //! The pages of a database at one LSN.
 
 use super::images::Images;
-use super::sparse::SparseFiles;
+use super::sparse::{SparseFile, SparseFiles};
 use super::store::{SpillFiles, SpillStore, Store};
 use crate::bytes::page_lsn;
 use crate::files::FileState;
@@ -45,19 +45,26 @@ pub(crate) struct SourceFile {
     pub(crate) pages: u32,
     /// Pages that the file's header gives it at the split.
     pub(crate) size: OnceLock<u32>,
-    /// GAM pages as of the split, by interval; `None` where one is damaged.
-    pub(crate) free: OnceLock<Vec<Option<Box<PageBuf>>>>,
+    /// GAM pages as of the split, by interval.
+    pub(crate) free: OnceLock<GamPages>,
+    /// The same after the snapshot's own recovery, of one that is whole.
+    pub(crate) settled: OnceLock<GamPages>,
+}
+
+/// GAM pages by interval; `None` where one is damaged.
+pub(crate) type GamPages = Vec<Option<Box<PageBuf>>>;
+
+fn is_free(maps: &GamPages, page: PageNo) -> bool {
+    let map = maps.get((page.0 / GAM_INTERVAL) as usize);
+    let map = map.and_then(|map| Bitmap::new(map.as_deref()?));
+    map.is_some_and(|map| map.get(page.0 % GAM_INTERVAL / EXTENT_PAGES))
 }
 
 impl SourceFile {
     /// Whether the page was in no extent in use at the split.
     pub(crate) fn was_free(&self, page: PageNo) -> bool {
-        let Some(maps) = self.free.get() else {
-            return false;
-        };
-        let map = maps.get((page.0 / GAM_INTERVAL) as usize);
-        let map = map.and_then(|map| Bitmap::new(map.as_deref()?));
-        map.is_some_and(|map| map.get(page.0 % GAM_INTERVAL / EXTENT_PAGES))
+        let maps = self.settled.get().or_else(|| self.free.get());
+        maps.is_some_and(|maps| is_free(maps, page))
     }
 }
 
@@ -106,7 +113,9 @@ impl PageSnapshot {
         let sources = all().map(|(id, header)| (id, SourceFile::new(None, header.pages)));
         let files = OnceLock::from(sources.collect::<BTreeMap<_, _>>());
         debug_assert!(split > 0, "a whole snapshot has a split");
-        PageSnapshot {
+        let images = all().map(|(id, _)| sparse.file(id).map_or(0, SparseFile::count));
+        let images: u64 = images.sum();
+        let resumed = PageSnapshot {
             files,
             split: AtomicU64::new(split.max(1)),
             sealed: AtomicBool::new(true),
@@ -117,7 +126,9 @@ impl PageSnapshot {
                     files: SnapshotFiles::Sparse(sparse),
                 },
             )
-        }
+        };
+        resumed.images.stored(images);
+        resumed
     }
 
     /// Changes whose records lie before this LSN belong to the snapshot.
@@ -168,6 +179,12 @@ impl PageSnapshot {
         }
     }
 
+    /// Of a snapshot with sparse files: the binding of the database that they are of.
+    pub fn source_binding(&self) -> Option<[u8; 16]> {
+        let first = self.store.sparse()?.all().next();
+        first.map(|(_, file)| file.header().source)
+    }
+
     /// The sparse files, once they hold every image.
     pub(crate) fn sealed(&self) -> Option<&SparseFiles> {
         let sealed = self.sealed.load(Ordering::Acquire);
@@ -212,8 +229,17 @@ impl PageSnapshot {
             IoError::new(IoOp::Read, path, 0, IoErrorKind::NotFound)
         };
         let source = self.source(file).ok_or_else(missing)?;
-        let whole = source.read(first, into);
         let mut page = PageId { file, page: first };
+        let numbers = (first.0..).take(into.len()).map(PageNo);
+        let copied = |sparse: &SparseFiles| {
+            let mut pages = numbers.map(|page| PageId { file, page });
+            pages.all(|page| sparse.has(page))
+        };
+        let whole = match self.sealed().is_some_and(copied) {
+            // An image stays what it is.
+            true => Ok(()),
+            false => source.read(first, into),
+        };
         for bytes in into.iter_mut() {
             let mut overlaid = self.overlay(source, page, bytes)?;
             if !overlaid && self.sealed().is_some() && source.was_free(page.page) {
@@ -326,6 +352,12 @@ impl PageSnapshot {
         let size = page.first().and_then(|page| FileHeader::decode(page).ok());
         let size = size.map_or(source.pages, |header| header.size_pages);
         let _set = source.size.set(size);
+        let _set = source.free.set(self.gam_pages(id, source, size));
+        Ok(())
+    }
+
+    fn gam_pages(&self, id: FileId, source: &SourceFile, size: u32) -> GamPages {
+        let mut page = vec![[0; PAGE_SIZE]];
         let mut maps = Vec::new();
         for start in (0..size.min(source.pages)).step_by(GAM_INTERVAL as usize) {
             let at = gam_page_of(PageNo(start));
@@ -336,8 +368,30 @@ impl PageSnapshot {
             });
             maps.push(whole.map(|page| Box::new(*page)));
         }
-        let _set = source.free.set(maps);
-        Ok(())
+        maps
+    }
+
+    /// Takes the allocation maps after the snapshot's own recovery as those of the snapshot. Where it has
+    /// taken an extent into use that was free at the split, pages get empty images: the data file may hold
+    /// anything there.
+    pub(crate) fn settle_maps(&self) {
+        for (&file, source) in self.files.get().into_iter().flatten() {
+            let size = source.size.get().copied().unwrap_or(source.pages);
+            let maps = self.gam_pages(file, source, size);
+            let end = size.min(source.pages);
+            for first in (0..end).step_by(EXTENT_PAGES as usize) {
+                if !source.was_free(PageNo(first)) || is_free(&maps, PageNo(first)) {
+                    continue;
+                }
+                for page in (first..end.min(first + EXTENT_PAGES)).map(PageNo) {
+                    let id = PageId { file, page };
+                    if !self.images.has(id) {
+                        self.images.replace(id, &[0; PAGE_SIZE]);
+                    }
+                }
+            }
+            let _set = source.settled.set(maps);
+        }
     }
 }
 
@@ -352,6 +406,7 @@ impl SourceFile {
             pages,
             size: OnceLock::new(),
             free: OnceLock::new(),
+            settled: OnceLock::new(),
         }
     }
 

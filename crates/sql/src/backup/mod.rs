@@ -3,6 +3,7 @@
 mod headers;
 mod options;
 mod restore;
+mod revert;
 mod trace;
 
 pub(crate) use restore::restore;

@@ -1,7 +1,7 @@
 //! CREATE DATABASE, DROP DATABASE.
 
 use super::columns::custom;
-use super::outside_transaction;
+use super::{outside_transaction, snapshot};
 use crate::paths::path;
 use furrow_context::context::Context;
 use furrow_context::error::{Result, SqlError, unsupported};
@@ -113,8 +113,11 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase) -> Result<()> 
     if written.containment.as_deref().is_some_and(|c| c != "NONE") {
         return Err(unsupported("CONTAINMENT = PARTIAL"));
     }
-    if written.snapshot_of.is_some() {
-        return Err(unsupported("AS SNAPSHOT OF"));
+    if let Some(of) = &written.snapshot_of {
+        options(&written.options)?;
+        snapshot::create(run, written, of)?;
+        run.done(None);
+        return Ok(());
     }
     if let Some(collation) = &written.collation
         && !collation

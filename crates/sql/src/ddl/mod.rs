@@ -14,6 +14,7 @@ mod index;
 mod module;
 mod normal;
 mod options;
+mod snapshot;
 mod table;
 
 use common::{bind_check, bracketed, column_named, named, of_kind, outside_transaction, violates};

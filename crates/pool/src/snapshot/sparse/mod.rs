@@ -9,6 +9,8 @@
 //! 3. *An image is written once* when the snapshot is whole.
 
 mod layout;
+#[cfg(test)]
+mod tests;
 
 pub use layout::{SparseHeader, SparseState};
 
@@ -62,12 +64,17 @@ impl Bits {
         word.is_some_and(|word| word.load(Ordering::Acquire) >> (page.0 % 64) & 1 == 1)
     }
 
-    /// Sets the bit; whether it was clear.
-    fn set(&self, page: PageNo) -> bool {
+    fn set(&self, page: PageNo) {
         let word = self.0.get((page.0 / 64) as usize);
         debug_assert!(word.is_some(), "a page with an image lies in the file");
-        let mask = 1 << (page.0 % 64);
-        word.is_some_and(|word| word.fetch_or(mask, Ordering::AcqRel) & mask == 0)
+        if let Some(word) = word {
+            word.fetch_or(1 << (page.0 % 64), Ordering::AcqRel);
+        }
+    }
+
+    fn count(&self) -> u64 {
+        let ones = |word: &AtomicU64| u64::from(word.load(Ordering::Acquire).count_ones());
+        self.0.iter().map(ones).sum()
     }
 }
 
@@ -143,7 +150,7 @@ impl SparseFile {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }
 
@@ -232,6 +239,11 @@ impl SparseFile {
         if let Some((_, bits)) = self.placed.get() {
             bits.set(page);
         }
+    }
+
+    /// Pages that have an image here.
+    pub(crate) fn count(&self) -> u64 {
+        self.placed.get().map_or(0, |(_, bits)| bits.count())
     }
 
     /// Whether the page has an image here.
