@@ -115,8 +115,10 @@ impl Place {
                     lock: ReadLock::Update,
                     ..LockHints::default()
                 };
-                let row = session.hinted(hints, |s| s.get(&table, &[Value::BigInt(id)]))?;
-                let n = row.and_then(|row| row.i64(1)).unwrap_or(0);
+                let n = session.hinted(hints, |s| {
+                    let row = s.get(&table, &[Value::BigInt(id)])?;
+                    Ok::<_, EngineError>(row.and_then(|row| row.i64(1)).unwrap_or(0))
+                })?;
                 session
                     .update(&table, &key, &[(1, Value::BigInt(n + by))])
                     .map(drop)

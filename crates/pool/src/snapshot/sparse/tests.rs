@@ -80,9 +80,9 @@ fn images_that_were_durable_are_there_after_any_power_loss_and_torn_ones_are_not
     loop {
         n += 1;
         let volume = ready.fork();
-        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
         let mut durable = vec![0];
         let sparse = open(&volume).unwrap();
+        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
         let done = BATCHES.iter().all(|batch| {
             let written = put(&sparse, batch).is_ok();
             if written {
