@@ -121,7 +121,7 @@ impl Core {
             if source.state.set(Arc::clone(file)).is_ok()
                 && let Err(error) = snapshot.learn_size(file.id, source)
             {
-                snapshot.fail(error);
+                snapshot.fail(&error);
             }
         }
     }
@@ -132,7 +132,7 @@ impl Core {
             if let Some(source) = snapshot.source(file) {
                 let path = source.state.get().map(|state| state.file.path());
                 let path = path.unwrap_or(Path::new("source"));
-                snapshot.fail(IoError::new(IoOp::Read, path, 0, IoErrorKind::NotFound));
+                snapshot.fail(&IoError::new(IoOp::Read, path, 0, IoErrorKind::NotFound));
             }
         }
     }

@@ -11,7 +11,8 @@ use furrow_io::{Access, File, IoErrorKind, MemoryVolume, Open, Volume};
 use furrow_log::Log;
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
-use furrow_pool::{LatchRank, SnapshotFile, SnapshotGuard, SparseFault, SparseFile, SparseFiles};
+use furrow_pool::{LatchRank, SnapshotFile, SnapshotGuard};
+use furrow_pool::{SparseFault, SparseFile, SparseFiles, SparseHeader};
 use furrow_space::{FilegroupSpec, Space, SpaceConfig, SpaceOptions};
 use furrow_tables::{Catalog, DatabaseOptions, DatabaseState, EngineError, Updateability};
 use furrow_txn::Store;
@@ -54,6 +55,14 @@ pub(crate) fn resume(shared: &Shared, listed: &Listed) -> Result<Resumed, NotRes
         })?;
         let sparse = SparseFile::open(file, (listed.binding, FileId(plan.id)));
         files.push(sparse.map_err(|fault| unusable(&plan.path, &listed.name, fault))?);
+    }
+    let first = files.first().map(SparseFile::header);
+    let together = |file: &SparseFile| {
+        let of = |header: SparseHeader| (header.split, header.source);
+        Some(of(file.header())) == first.map(of)
+    };
+    if !files.iter().all(together) {
+        return Err(EngineError::refused(5173, &[]).into());
     }
     if files.is_empty() {
         return Err(EngineError::Damaged("a snapshot without files".into()).into());

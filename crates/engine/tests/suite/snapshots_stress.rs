@@ -244,7 +244,10 @@ fn snapshots_survive_power_losses_beside_writers() {
     }
 }
 
-/// Commits in a second by so many writers.
+/// Microseconds between checkpoints of the measurement.
+const CHECKPOINT_US: u64 = 2_000_000;
+
+/// Commits in a second by 16 writers, beside checkpoints: pages are overwritten all the time.
 fn rate(place: &Place, seed: u64, seconds: f64) -> f64 {
     let (done, commits) = (AtomicBool::new(false), AtomicU64::new(0));
     let begun = Moment::now();
@@ -253,15 +256,29 @@ fn rate(place: &Place, seed: u64, seconds: f64) -> f64 {
         for who in 0..16 {
             scope.spawn(move || place.write(seed ^ who << 8, done, commits));
         }
+        let database = place.instance.database("Db").unwrap();
+        let mut checkpoints = 0;
         while (begun.elapsed_us() as f64) < seconds * 1e6 {
             furrow_io::time::sleep(std::time::Duration::from_millis(20));
+            if begun.elapsed_us() / CHECKPOINT_US > checkpoints {
+                checkpoints += 1;
+                database.checkpoint().unwrap();
+            }
         }
         done.store(true, Ordering::Relaxed);
     });
     commits.load(Ordering::Relaxed) as f64 * 1e6 / begun.elapsed_us() as f64
 }
 
-/// What 16 writers keep of their rate beside one snapshot, on a real disk: `FURROW_DIR` names the directory.
+fn number(variable: &str, default: i64) -> i64 {
+    let written = std::env::var(variable).ok();
+    written
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+/// What 16 writers keep of their rate beside one snapshot, on a real disk: `FURROW_DIR` names the directory,
+/// `FURROW_ROWS` and `FURROW_POOL` the rows (18 on a page) and the frames.
 ///
 /// `FURROW_DIR=/data cargo test -p furrow-engine --test suite what_a_snapshot_costs -- --ignored --nocapture`
 #[test]
@@ -270,7 +287,9 @@ fn what_a_snapshot_costs() {
     let root = std::env::var("FURROW_DIR").unwrap_or_else(|_| "/tmp".into());
     let dir = Path::new(&root).join(format!("furrow-snapshot-{}", test_seed()));
     let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
-    let place = place(Arc::clone(&volume), &dir, (60_000, 16_384));
+    let rows = number("FURROW_ROWS", 60_000);
+    let frames = number("FURROW_POOL", 16_384) as usize;
+    let place = place(Arc::clone(&volume), &dir, (rows, frames));
     let database = place.instance.database("Db").unwrap();
     let (mut without, mut with) = (Vec::new(), Vec::new());
     rate(&place, 0, 3.0);

@@ -22,6 +22,10 @@ impl PageSnapshot {
         let Some(file) = sparse.file(id) else {
             return;
         };
+        debug_assert!(
+            source.state.get().is_some(),
+            "a page passes the gate of a file in the pool"
+        );
         let has = |page| {
             let id = PageId { file: id, page };
             // An image in memory becomes durable before the snapshot is whole.
@@ -38,7 +42,7 @@ impl PageSnapshot {
                 .and_then(|()| sparse.put(id, &some, &buffer))
                 .inspect(|()| self.images.stored(some.len() as u64));
             if let Err(error) = copied {
-                self.fail(error);
+                self.fail(&error);
             }
         }
     }

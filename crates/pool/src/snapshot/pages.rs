@@ -113,6 +113,10 @@ impl PageSnapshot {
         let sources = all().map(|(id, header)| (id, SourceFile::new(None, header.pages)));
         let files = OnceLock::from(sources.collect::<BTreeMap<_, _>>());
         debug_assert!(split > 0, "a whole snapshot has a split");
+        debug_assert!(
+            all().all(|(_, header)| header.split.0 == split),
+            "the files of a snapshot have one split"
+        );
         let images = all().map(|(id, _)| sparse.file(id).map_or(0, SparseFile::count));
         let images: u64 = images.sum();
         let resumed = PageSnapshot {
@@ -195,12 +199,12 @@ impl PageSnapshot {
         self.files.get()?.get(&file)
     }
 
-    pub(crate) fn fail(&self, error: IoError) {
+    pub(crate) fn fail(&self, error: &IoError) {
         tracing::warn!(database = self.db.0, %error, "a page snapshot has failed");
         if self.failure.set(error.clone()).is_ok()
             && let Some(sparse) = self.store.sparse()
         {
-            sparse.fail(&error);
+            sparse.fail(error);
         }
     }
 
@@ -273,7 +277,7 @@ impl PageSnapshot {
         let path = self.path(page.file).unwrap_or(Path::new("snapshot"));
         let kind = IoErrorKind::Os(0, what);
         let offset = u64::from(page.page.0) * PAGE_SIZE as u64;
-        self.fail(IoError::new(IoOp::Read, path, offset, kind));
+        self.fail(&IoError::new(IoOp::Read, path, offset, kind));
         self.check()
     }
 
@@ -289,12 +293,12 @@ impl PageSnapshot {
                 return Ok(false);
             }
             let read = sparse.read(page, into).map(|()| true);
-            return read.inspect_err(|error| self.fail(error.clone()));
+            return read.inspect_err(|error| self.fail(error));
         }
         let how = (source.verify(), self.store.images());
         self.images
             .read(page, into, how)
-            .inspect_err(|error| self.fail(error.clone()))
+            .inspect_err(|error| self.fail(error))
     }
 
     /// Takes a page that the snapshot's own recovery has changed.
@@ -310,7 +314,7 @@ impl PageSnapshot {
             return;
         }
         if let Err(error) = self.spill_to(self.memory_bytes / 2, false) {
-            self.fail(error);
+            self.fail(&error);
         }
     }
 
@@ -333,7 +337,7 @@ impl PageSnapshot {
                     self.images.fill(page, bytes);
                 }
             }
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(&error),
         }
     }
 
@@ -375,6 +379,7 @@ impl PageSnapshot {
     /// taken an extent into use that was free at the split, pages get empty images: the data file may hold
     /// anything there.
     pub(crate) fn settle_maps(&self) {
+        debug_assert!(self.sealed().is_none(), "a whole snapshot never changes");
         for (&file, source) in self.files.get().into_iter().flatten() {
             let size = source.size.get().copied().unwrap_or(source.pages);
             let maps = self.gam_pages(file, source, size);

@@ -125,7 +125,7 @@ impl SparseFile {
         let mut page = AlignedBuf::new(PAGE_SIZE);
         file.read_at(0, &mut page)?;
         let header = SparseHeader::decode(&page).ok_or(SparseFault::Damaged)?;
-        if header.snapshot != snapshot || header.file != id {
+        if header.snapshot != snapshot || header.file != id || header.split == Lsn::ZERO {
             return Err(SparseFault::Damaged);
         }
         match header.state {
@@ -205,6 +205,10 @@ impl SparseFile {
         if self.read_block(number + 1, &mut bytes)?.is_some() {
             return Err(SparseFault::Damaged);
         }
+        debug_assert!(
+            self.count() <= u64::from(self.header().pages),
+            "an image a page"
+        );
         self.tail.lock().next = number;
         Ok(())
     }
@@ -253,6 +257,7 @@ impl SparseFile {
 
     /// Reads the images of neighbours from `page` on.
     pub fn read(&self, page: PageNo, into: &mut [u8]) -> Result<(), IoError> {
+        debug_assert!(self.has(page), "a page without an image is read elsewhere");
         self.file.read_at(image_at(page), into)
     }
 
