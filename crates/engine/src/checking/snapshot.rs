@@ -1,5 +1,5 @@
-//! A snapshot of an open database: pages at one LSN, recovered. A check reads such a one and lets it go; CREATE
-//! DATABASE ... AS SNAPSHOT OF makes one that stays ([`crate::snapshots`]).
+//! A snapshot of an open database: pages at one LSN, recovered. A check reads such a one and lets it go;
+//! CREATE DATABASE ... AS SNAPSHOT OF makes one that stays ([`crate::snapshots`]).
 //!
 //! # Invariants
 //! 1. *The list of active transactions is exact at the split.* A list is taken at an earlier LSN, and the log

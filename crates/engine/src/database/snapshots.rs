@@ -39,13 +39,8 @@ impl Kept {
 
 impl Database {
     /// Whether it is a snapshot of another database.
-    pub fn is_snapshot(&self) -> bool {
+    pub(crate) fn is_snapshot(&self) -> bool {
         self.snapshot.is_some()
-    }
-
-    /// Of a snapshot: the number of its source.
-    pub fn snapshot_source(&self) -> Option<DatabaseId> {
-        self.snapshot.as_ref().map(|of| of.source)
     }
 
     /// Of a snapshot: pages that it has copied, in all files.
@@ -63,7 +58,7 @@ impl Database {
     }
 
     /// 5094 while the database has snapshots.
-    pub fn refuse_with_snapshots(&self) -> Result<(), EngineError> {
+    pub(crate) fn refuse_with_snapshots(&self) -> Result<(), EngineError> {
         match self.kept.any() {
             true => Err(EngineError::of(Message::new(5094, &[]))),
             false => Ok(()),

@@ -8,13 +8,13 @@
 //! # Invariants
 //! 1. *A snapshot in the list is whole.* The list says CREATING until every image is durable and the sparse
 //!    files say so themselves. A crash before that removes the files.
-//! 2. *The source is never opened without its snapshots.* Whoever opens a database first resumes its
-//!    snapshots. One that cannot be resumed is noted as stale in the list, durably, before the source is
+//! 2. *The source is never opened without its snapshots.* Before a database is opened, its snapshots are
+//!    resumed. One that cannot be resumed is noted as stale in the list, durably, before the source is
 //!    opened: it stays SUSPECT, whatever comes back later.
 //! 3. *The source outlives its snapshots.* While it has snapshots it is not dropped or detached (3709), not
 //!    restored, renamed, taken offline, and no data file is removed from it (5094). It may grow, shrink, and
-//!    get files: a file that becomes shorter gives its tail to the snapshots first, and a new file has no page
-//!    of them.
+//!    get files. A file that becomes shorter gives its tail to the snapshots first; a new file has no page of
+//!    them.
 //! 4. *A snapshot is transactionally consistent.* What was not committed at the split is rolled back on its
 //!    own pages, as for a check ([`crate::checking`]), before it is whole.
 //! 5. *A snapshot ends alone.* One that fails (a full disk, an unreadable file) is SUSPECT; the source goes

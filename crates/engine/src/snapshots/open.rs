@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use crate::database::{Database, Hooks, Parts, Registration, SnapshotOf};
-use crate::files::{FileBook, FileEntry, FileStatus, files_in_pool, open_error};
+use crate::files::{FileBook, FileEntry, FileStatus, LogEntry, files_in_pool, open_error};
 use crate::keeper::Keeper;
 use crate::opening::space_options;
 use crate::shared::{Listed, Shared};
@@ -107,44 +107,17 @@ pub(crate) fn open(
     let registration = Registration::new(shared, id, &log);
     let tail = log.tail();
     let store = Store::new(id, Arc::clone(&shared.pool), log, tail, 1)?;
-    let mut files: BTreeMap<FileId, Arc<dyn File>> = BTreeMap::new();
-    for (id, _) in guard.snapshot().files() {
-        let file = SnapshotFile::new(guard.snapshot(), id);
-        let file: Arc<dyn File> = Arc::new(file.ok_or_else(|| bad("has no such file"))?);
-        registration.add_resting_file(id, &file)?;
-        files.insert(id, file);
-    }
-    let rows = files_in_pool(&store, &|file| files.contains_key(&file))?;
-    let (mut entries, mut log_entry) = (Vec::<FileEntry>::new(), None);
-    for row in &rows.files {
-        match (row.plan.filegroup, files.get(&FileId(row.plan.id))) {
-            (0, _) => log_entry = Some(row.log_entry(row.plan.path.clone())),
-            (_, Some(file)) if row.status == FileStatus::Online => {
-                entries.push(row.entry(Arc::clone(file)));
-            }
-            _ => {}
-        }
-    }
-    if entries.len() != files.len() {
-        return Err(bad("does not have the files of its catalog"));
-    }
-    let boot = {
-        let page = store.read(BOOT_PAGE, LatchRank::Boot)?;
-        Boot::decode(&page).map_err(|e| EngineError::Damaged(e.to_string()))?
-    };
+    let (entries, log_entry) = files_of(&guard, &registration, &store)?;
+    let options = options_of(&store)?;
     let hooks = Arc::new(Hooks::default());
     let space = open_space(shared, &store, (name, &entries), &hooks)?;
     let catalog = Catalog::open(&store, &space)?;
     catalog.after_undo()?;
     let state = Arc::clone(failure.state());
-    let log_entry = log_entry.ok_or_else(|| bad("has no log in its catalog"))?;
     let keeper = Keeper::new(shared, name, &store, &state, log_entry);
     let database = Database::assemble(Parts {
         name: name.to_owned(),
-        options: DatabaseOptions {
-            user_access: UserAccess::Multi,
-            ..DatabaseOptions::of(&boot.own)
-        },
+        options,
         store,
         space,
         catalog,
@@ -161,19 +134,57 @@ pub(crate) fn open(
         }),
     })?;
     database.load_groups()?;
-    // It may have failed meanwhile.
     if database.state() == DatabaseState::Recovering {
         database.state.set(DatabaseState::Online);
     }
-    if let Some(error) = database
-        .snapshot
-        .as_ref()
-        .and_then(|of| of.guard.snapshot().failure())
-    {
+    // It may have failed meanwhile.
+    let of = database.snapshot.as_ref();
+    if let Some(error) = of.and_then(|of| of.guard.snapshot().failure()) {
         database.state.suspect(&error.to_string());
     }
     database.check()?;
     Ok(database)
+}
+
+/// Makes the files of a snapshot known to the pool, and finds them in its catalog.
+fn files_of(
+    guard: &SnapshotGuard,
+    registration: &Registration,
+    store: &Store,
+) -> Result<(Vec<FileEntry>, LogEntry), EngineError> {
+    let mut files: BTreeMap<FileId, Arc<dyn File>> = BTreeMap::new();
+    for (id, _) in guard.snapshot().files() {
+        let file = SnapshotFile::new(guard.snapshot(), id);
+        let file: Arc<dyn File> = Arc::new(file.ok_or_else(|| bad("has no such file"))?);
+        registration.add_resting_file(id, &file)?;
+        files.insert(id, file);
+    }
+    let rows = files_in_pool(store, &|file| files.contains_key(&file))?;
+    let (mut entries, mut log) = (Vec::new(), None);
+    for row in &rows.files {
+        match (row.plan.filegroup, files.get(&FileId(row.plan.id))) {
+            (0, _) => log = Some(row.log_entry(row.plan.path.clone())),
+            (_, Some(file)) if row.status == FileStatus::Online => {
+                entries.push(row.entry(Arc::clone(file)));
+            }
+            _ => {}
+        }
+    }
+    if entries.len() != files.len() {
+        return Err(bad("does not have the files of its catalog"));
+    }
+    let log = log.ok_or_else(|| bad("has no log in its catalog"))?;
+    Ok((entries, log))
+}
+
+/// The options of the source, but for who may enter.
+fn options_of(store: &Store) -> Result<DatabaseOptions, EngineError> {
+    let page = store.read(BOOT_PAGE, LatchRank::Boot)?;
+    let boot = Boot::decode(&page).map_err(|e| EngineError::Damaged(e.to_string()))?;
+    Ok(DatabaseOptions {
+        user_access: UserAccess::Multi,
+        ..DatabaseOptions::of(&boot.own)
+    })
 }
 
 fn bad(what: &str) -> EngineError {

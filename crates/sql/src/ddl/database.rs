@@ -1,7 +1,7 @@
 //! CREATE DATABASE, DROP DATABASE.
 
 use super::columns::custom;
-use super::{outside_transaction, snapshot};
+use super::outside_transaction;
 use crate::paths::path;
 use furrow_context::context::Context;
 use furrow_context::error::{Result, SqlError, unsupported};
@@ -93,7 +93,8 @@ pub(super) fn limits(written: &Written) -> Result<(Option<u64>, Option<Option<u6
     Ok((size, most))
 }
 
-fn options(options: &[Opt]) -> Result<()> {
+/// Options of CREATE DATABASE WITH.
+pub(super) fn options(options: &[Opt]) -> Result<()> {
     for option in options {
         let word = match &option.value {
             Some(furrow_tsql::ast::option::OptValue::Word(word)) => &**word,
@@ -112,12 +113,6 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase) -> Result<()> 
     outside_transaction(run, "CREATE DATABASE")?;
     if written.containment.as_deref().is_some_and(|c| c != "NONE") {
         return Err(unsupported("CONTAINMENT = PARTIAL"));
-    }
-    if let Some(of) = &written.snapshot_of {
-        options(&written.options)?;
-        snapshot::create(run, written, of)?;
-        run.done(None);
-        return Ok(());
     }
     if let Some(collation) = &written.collation
         && !collation

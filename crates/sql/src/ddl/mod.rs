@@ -41,7 +41,10 @@ pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Procedure(written) => module::procedure(run, written),
         Statement::View(written) => module::view(run, written),
         Statement::CreateSchema(written) => module::create_schema(run, written),
-        Statement::CreateDatabase(written) => database::create(run, written),
+        Statement::CreateDatabase(written) => match &written.snapshot_of {
+            Some(of) => snapshot::create(run, written, of),
+            None => database::create(run, written),
+        },
         Statement::AlterDatabase(written) => files::alter(run, written),
         Statement::Drop(written) => drop(run, written),
         Statement::Backup(written) => crate::backup::backup(run, written),

@@ -1,7 +1,8 @@
 //! CREATE DATABASE ... AS SNAPSHOT OF.
 
 use super::columns::custom;
-use super::database::file;
+use super::database::{file, options};
+use super::outside_transaction;
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_context::system_databases::is_system;
@@ -26,6 +27,8 @@ fn plain(written: &Written) -> Result<()> {
 
 /// Creates a snapshot of the database `of`.
 pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase, of: &Ident) -> Result<()> {
+    outside_transaction(run, "CREATE DATABASE")?;
+    options(&written.options)?;
     if written.collation.is_some() || written.filegroups.iter().any(|g| g.name.is_some()) {
         return refuse(1825, &[]);
     }
@@ -51,5 +54,6 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase, of: &Ident) ->
         files,
     };
     run.cx.server.instance().create_snapshot(&spec)?;
+    run.done(None);
     Ok(())
 }

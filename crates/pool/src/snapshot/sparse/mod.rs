@@ -213,7 +213,7 @@ impl SparseFile {
         Ok(())
     }
 
-    /// Takes the images of the last block that are whole; whether there are any. The block is written anew
+    /// Takes the images of the last block that are whole; whether there are any. The block is written again
     /// without the others, for once another block follows, all that a block names counts.
     fn prove_last(&self, block: &mut Block) -> Result<bool, IoError> {
         let named = block.entries.len();
