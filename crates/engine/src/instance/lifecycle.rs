@@ -49,6 +49,7 @@ impl Instance {
                 Phase::Creating | Phase::Dropping => self.clear(&mut list, &listed)?,
             }
         }
+        self.enter_other_snapshots(&list);
         Ok(())
     }
 

@@ -212,6 +212,20 @@ impl Instance {
         }
     }
 
+    /// Enters the snapshots whose source was not opened: they can be dropped.
+    pub(super) fn enter_other_snapshots(&self, list: &DatabaseList) {
+        let snapshots = list.databases.iter().filter(|d| d.phase.is_snapshot());
+        for listed in snapshots {
+            let known = self.databases.read();
+            let entered = known.contains_key(&listed.name.to_lowercase());
+            drop(known);
+            if !entered {
+                let state = DatabaseState::RecoveryPending;
+                self.enter(listed, &paths_first(listed), None, state);
+            }
+        }
+    }
+
     /// Closes the snapshots of a database that is about to be opened again.
     pub(super) fn close_snapshots(
         &self,

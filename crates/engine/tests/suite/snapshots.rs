@@ -405,6 +405,56 @@ fn a_full_disk_ends_the_snapshot_and_not_the_source() {
     assert_ne!(rows(&instance.database("one").unwrap()), expected);
 }
 
+/// Reads each row by its key: an error, or whether all are as they were when the machine was made.
+fn reads_as_made(database: &Arc<Database>) -> Result<bool, EngineError> {
+    let mut session = Session::new(database)?;
+    let table = session.table("t")?;
+    let mut same = true;
+    for id in 0..ROWS {
+        let row = session.get(&table, &[Value::BigInt(id)])?;
+        same &= row.and_then(|row| row.i32(1)) == Some(id as i32);
+    }
+    Ok(same)
+}
+
+#[test]
+fn a_disk_that_takes_no_mark_of_the_failure_either_gives_no_wrong_row() {
+    let volume = ready();
+    let instance = start(&volume).unwrap();
+    instance.create_snapshot(&snapshot("one")).unwrap();
+    let database = instance.database("Db").unwrap();
+    for path in ["d/p.one", "d/s.one"] {
+        volume.inject(Fault::new(Ops::Writes, Effect::Fail).under(path).sticky());
+    }
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("t").unwrap();
+    for id in 0..ROWS {
+        let key = table.row_key(&[Value::BigInt(id)]).unwrap();
+        session
+            .update(&table, &key, &[(1, Value::Int(-5))])
+            .unwrap();
+    }
+    drop((session, table));
+    database.checkpoint().unwrap();
+    assert_eq!(
+        instance.database("one").map(drop).unwrap_err().number(),
+        926
+    );
+    drop(database);
+    instance.shut_down().unwrap();
+    drop(instance);
+    // The disk works again, and its files say that the snapshot is whole.
+    volume.heal();
+    let instance = start(&volume).unwrap();
+    let read = instance.database("one").and_then(|one| reads_as_made(&one));
+    assert!(read.is_err(), "{read:?}");
+    assert_eq!(
+        instance.database("one").map(drop).unwrap_err().number(),
+        926
+    );
+    assert_eq!(rows(&instance.database("Db").unwrap()).len(), ROWS as usize);
+}
+
 #[test]
 fn a_snapshot_whose_files_are_away_is_suspect_for_good() {
     let volume = ready();
@@ -475,14 +525,7 @@ fn a_source_that_changed_without_its_snapshot_is_found() {
         volume.take_file_from(&other, Path::new(path)).unwrap();
     }
     let instance = start(&volume).unwrap();
-    let read = instance.database("one").and_then(|database| {
-        let mut session = Session::new(&database)?;
-        let table = session.table("t")?;
-        for id in 0..ROWS {
-            session.get(&table, &[Value::BigInt(id)])?;
-        }
-        Ok(())
-    });
+    let read = instance.database("one").and_then(|one| reads_as_made(&one));
     assert!(read.is_err(), "pages of another time were read");
     assert_eq!(
         instance.database("one").map(drop).unwrap_err().number(),
