@@ -10,7 +10,7 @@
 //! 3. `keeper`, `threads`: checkpoints and space in the log; threads that sleep.
 //! 4. `database`: [`Database`], [`Session`], options, a clean end.
 //! 5. `opening`: databases are created, opened, attached. `background`: the threads of a database.
-//! 6. `alter`: files and filegroups change in use.
+//! 6. `alter`: files and filegroups change in use. `snapshots`: database snapshots, and reverts to them.
 //! 7. `instance`: [`Instance`], its views, reports of deadlocks.
 //!
 //! # Invariants
@@ -51,6 +51,7 @@ mod instance;
 mod keeper;
 mod opening;
 mod shared;
+mod snapshots;
 mod threads;
 
 pub use alter::{FileChange, Shrink, Shrunk};
@@ -76,6 +77,6 @@ pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
     AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FilegroupView, Instance,
-    LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget, Restoring, VlfView,
+    LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget, Restoring, SnapshotSpec, VlfView,
 };
 pub use shared::InstanceConfig;

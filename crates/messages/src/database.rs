@@ -27,6 +27,12 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         accommodate a copy of the model database.";
     1807 17 3 "Could not obtain exclusive lock on database '%.*ls'. Retry the operation later.";
     1813 16 2 "Could not open new database '%.*ls'. CREATE DATABASE is aborted.";
+    1815 16 1 "The %ls property cannot be used with database snapshot files.";
+    1816 16 1 "Database snapshot on the system database %.*ls is not allowed.";
+    1821 16 1 "Cannot create a database snapshot on another database snapshot.";
+    1822 16 1 "The database must be online to have a database snapshot.";
+    1823 16 1 "A database snapshot cannot be created because it failed to start.";
+    1825 16 1 "Filegroups and collations cannot be specified for database snapshots.";
     1827 16 2 "CREATE DATABASE or ALTER DATABASE failed because the resulting cumulative database size \
         would exceed your licensed limit of %d MB per %S_MSG.";
     1828 16 5 "The logical file name \"%.*ls\" is already in use. Choose a different name.";
@@ -82,6 +88,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5070 16 2 "Database state cannot be changed while other users are using the database '%.*ls'";
     5077 16 1 "Cannot change the state of non-data files or files in the primary filegroup.";
     5087 16 1 "The file content type mismatches with the content type of the filegroup.";
+    5093 16 1 "The operation cannot be performed on a database snapshot.";
+    5094 16 1 "The operation cannot be performed on a database with database snapshots or active DBCC \
+        replicas.";
     5103 16 1 "MAXSIZE cannot be less than SIZE for file '%ls'.";
     5105 16 2 "A file activation error occurred. The physical file name '%.*ls' may be incorrect. \
         Diagnose and correct additional errors, and retry the operation.";
@@ -91,6 +100,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5121 16 1 "The path specified by \"%.*ls\" is not in a valid directory.";
     5123 16 1 "CREATE FILE encountered operating system error %ls while attempting to open or create the \
         physical file '%.*ls'.";
+    5127 16 1 "All files must be specified for database snapshot creation. Missing the file \"%ls\".";
+    5128 17 1 "Write to sparse file '%ls' failed due to lack of disk space.";
     5133 16 1 "Directory lookup for the file \"%ls\" failed with the operating system error %ls.";
     5169 16 1 "FILEGROWTH cannot be greater than MAXSIZE for file '%.*ls'.";
     5170 16 4 "Cannot create file '%ls' because it already exists. Change the file path or the file name, \

@@ -54,6 +54,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         operation.";
     3136 16 1 "This differential backup cannot be restored because the database has not been restored to \
         the correct earlier state.";
+    3137 16 1 "Database cannot be reverted. Either the primary or the snapshot names are improperly \
+        specified, all other snapshots have not been dropped, or there are missing files.";
     3141 16 1 "The database to be restored was named '%ls'. Reissue the statement using the WITH REPLACE \
         option to overwrite the '%ls' database.";
     3142 16 1 "File \"%ls\" cannot be restored over the existing \"%ls\". Reissue the RESTORE statement \

@@ -55,6 +55,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3702 16 3 "Cannot drop %S_MSG \"%.*ls\" because it is currently in use.";
     3703 16 2 "Cannot detach the %S_MSG '%.*ls' because it is currently in use.";
     3708 16 1 "Cannot %S_MSG the %S_MSG '%.*ls' because it is a system %S_MSG.";
+    3709 16 1 "Cannot %S_MSG the database while the database snapshot \"%.*ls\" refers to it. Drop that \
+        database first.";
     3902 16 1 "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3903 16 1 "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3906 16 1 "Failed to update database \"%.*ls\" because the database is read-only.";

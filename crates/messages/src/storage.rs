@@ -56,6 +56,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3414 21 1 "An error occurred during recovery, preventing the database '%.*ls' (database ID %d) from \
         restarting. Diagnose the recovery errors and fix them, or restore from a known good backup. If \
         errors are not corrected or expected, contact Technical Support.";
+    3420 21 1 "Database snapshot '%ls' has failed an IO operation and is marked suspect. It must be \
+        dropped and recreated.";
     3421 10 1 "Recovery completed for database %ls (database ID %d) in %I64d second(s) (analysis %I64d \
         ms, redo %I64d ms, undo %I64d ms.) This is an informational message only. No user action is \
         required.";
@@ -125,5 +127,6 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     9017 10 1 "Database %ls has more than %d virtual log files which is excessive. Too many virtual log \
         files can cause long startup and backup times. Consider shrinking the log and using a different \
         growth increment to reduce the number of virtual log files.";
+    17053 16 1 "%ls: Operating system error %ls encountered.";
     17137 10 1 "Starting up database '%s'.";
 };

@@ -272,7 +272,7 @@ impl Registry {
             .ok_or(PoolError::UnknownDatabase { db: id })
     }
 
-    pub(crate) fn add_file(&mut self, file: FileState) -> Result<(), PoolError> {
+    pub(crate) fn add_file(&mut self, file: Arc<FileState>) -> Result<(), PoolError> {
         let place = (file.db.id, file.id);
         if self.files.contains_key(&place) {
             return Err(PoolError::AlreadyRegistered {
@@ -280,7 +280,7 @@ impl Registry {
                 file: Some(place.1),
             });
         }
-        self.files.insert(place, Arc::new(file));
+        self.files.insert(place, file);
         Ok(())
     }
 

@@ -180,8 +180,10 @@ impl Pool {
     pub fn add_file(&self, db: DatabaseId, id: FileId, file: PoolFile) -> Result<(), PoolError> {
         let database = self.core.registry.read().database(db)?;
         let most_pages = self.core.config.double_write_pages;
-        let file = FileState::new(database, id, file, most_pages)?;
-        self.core.registry.write().add_file(file)
+        let file = Arc::new(FileState::new(database, id, file, most_pages)?);
+        self.core.registry.write().add_file(Arc::clone(&file))?;
+        self.core.bind_source(&file);
+        Ok(())
     }
 
     /// Removes a file from the pool and discards its pages, unwritten ones too. Waits for latches on them.

@@ -8,12 +8,13 @@ use crate::files::FileState;
 use crate::guard::PageWrite;
 use crate::mode::LatchMode;
 use crate::pool::Pool;
-use crate::snapshot::{PageSnapshot, SnapshotOptions, SourceFile};
+use crate::snapshot::{PageSnapshot, SnapshotOptions, SourceFile, SparseFiles, Store};
 use furrow_format::{DatabaseId, FileId, Lsn, PAGE_SIZE, PageId, PageNo};
 use furrow_io::sync::atomic::{Ordering, fence};
 use furrow_io::{IoError, IoErrorKind, IoOp};
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 
 /// Pages of a tail that are saved between two checks of the memory that images take.
 const SPILL_EVERY_PAGES: u32 = 64;
@@ -35,13 +36,29 @@ impl SnapshotGuard {
     pub fn spill(&self) {
         self.snapshot.spill();
     }
+
+    /// Makes a snapshot with sparse files whole: they hold every image, durably, from here on. The
+    /// snapshot's own recovery is done.
+    pub fn seal(&self) -> Result<(), IoError> {
+        crate::rank::assert_no_latches();
+        self.snapshot
+            .seal(|| drop(self.core.snapshots.list.write()))
+    }
+
+    /// Whether each of its files has a data file of the source.
+    pub fn is_bound(&self) -> bool {
+        let mut files = self.snapshot.files.get().into_iter().flatten();
+        files.all(|(_, file)| file.state.get().is_some())
+    }
 }
 
 impl Drop for SnapshotGuard {
     fn drop(&mut self) {
         self.core.snapshots.withdraw(&self.snapshot);
         self.snapshot.images.end_spilling();
-        self.snapshot.options.spill.remove();
+        if let Store::Spill(store) = &self.snapshot.store {
+            store.spill.remove();
+        }
     }
 }
 
@@ -73,6 +90,11 @@ impl Core {
             let Some(source) = snapshot.source(file.id) else {
                 continue;
             };
+            let _passing = snapshot.passing.read();
+            if let Some(sparse) = snapshot.sealed() {
+                snapshot.pass(sparse, (file.id, source), pages.clone());
+                continue;
+            }
             for page in pages.clone() {
                 let page = PageId {
                     file: file.id,
@@ -85,12 +107,33 @@ impl Core {
         }
     }
 
+    /// Binds the snapshots that were resumed to a data file that has joined the pool.
+    pub(crate) fn bind_source(&self, file: &Arc<FileState>) {
+        if !self.snapshots.any() {
+            return;
+        }
+        for snapshot in self.snapshots.of(file.db.id) {
+            let Some(source) = snapshot
+                .source(file.id)
+                .filter(|_| snapshot.sealed().is_some())
+            else {
+                continue;
+            };
+            if source.state.set(Arc::clone(file)).is_ok()
+                && let Err(error) = snapshot.learn_size(file.id, source)
+            {
+                snapshot.fail(&error);
+            }
+        }
+    }
+
     /// Ends the snapshots that need a file which is removed.
     pub(crate) fn forget_source(&self, db: DatabaseId, file: FileId) {
         for snapshot in self.snapshots.of(db) {
             if let Some(source) = snapshot.source(file) {
-                let path = source.state.file.path();
-                snapshot.fail(IoError::new(IoOp::Read, path, 0, IoErrorKind::NotFound));
+                let path = source.state.get().map(|state| state.file.path());
+                let path = path.unwrap_or(Path::new("source"));
+                snapshot.fail(&IoError::new(IoOp::Read, path, 0, IoErrorKind::NotFound));
             }
         }
     }
@@ -119,13 +162,10 @@ impl Pool {
             for state in core.registry.read().files_of(db) {
                 let bytes = state.file.len_bytes().unwrap_or(0);
                 let pages = u32::try_from(bytes / PAGE_SIZE as u64).unwrap_or(u32::MAX);
-                let file = SourceFile {
-                    state: Arc::clone(&state),
-                    pages,
-                    size: OnceLock::new(),
-                    free: OnceLock::new(),
-                };
-                files.insert(state.id, file);
+                if let Some(sparse) = snapshot.store.sparse().and_then(|all| all.file(state.id)) {
+                    sparse.place(pages, split);
+                }
+                files.insert(state.id, SourceFile::new(Some(Arc::clone(&state)), pages));
             }
             let _set = snapshot.files.set(files);
             debug_assert!(split > Lsn::ZERO, "a log begins behind zero");
@@ -143,6 +183,18 @@ impl Pool {
             source,
         })?;
         Ok(guard)
+    }
+
+    /// Registers a whole snapshot of a database that is not open yet. It is bound to the data files as they
+    /// are added to the pool.
+    pub fn resume_snapshot(&self, db: DatabaseId, files: SparseFiles) -> SnapshotGuard {
+        let core = self.core();
+        let snapshot = Arc::new(PageSnapshot::resumed(db, files));
+        core.snapshots.publish(&snapshot);
+        SnapshotGuard {
+            core: Arc::clone(core),
+            snapshot,
+        }
     }
 
     /// Gives snapshots the pages that are about to be changed by the record at `lsn`, as they are before it;
@@ -169,6 +221,11 @@ impl Pool {
                 continue;
             };
             let end = source.size.get().copied().unwrap_or(source.pages);
+            if let Some(sparse) = snapshot.sealed() {
+                let tail = (from.0..end.min(source.pages)).map(PageNo);
+                snapshot.pass(sparse, (file, source), tail);
+                continue;
+            }
             for number in from.0..end.min(source.pages) {
                 let page = PageId {
                     file,

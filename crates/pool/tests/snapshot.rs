@@ -11,7 +11,8 @@ use furrow_io::sync::Mutex;
 use furrow_io::weave::{explore, together};
 use furrow_io::{Access, File, IoError, MemoryVolume, Open, Volume};
 use furrow_pool::{CheckpointOptions, Ex, LatchRank, PageGuard, PageSnapshot, PoolConfig};
-use furrow_pool::{SnapshotFile, SnapshotOptions, SpillFiles};
+use furrow_pool::{FailureSink, SnapshotFile, SnapshotFiles, SnapshotOptions, SpillFiles};
+use furrow_pool::{SparseFile, SparseFiles, SparseHeader, SparseState};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -51,11 +52,11 @@ impl SpillFiles for Spill {
 fn options(volume: &MemoryVolume, memory_pages: u64, full: bool) -> SnapshotOptions {
     SnapshotOptions {
         memory_bytes: memory_pages * PAGE_SIZE as u64,
-        spill: Box::new(Spill {
+        files: SnapshotFiles::Spill(Box::new(Spill {
             volume: volume.clone(),
             open: Mutex::default(),
             full,
-        }),
+        })),
     }
 }
 
@@ -171,6 +172,101 @@ fn woven_a_snapshot_is_a_cut_of_the_log_beside_writers_and_eviction() {
 fn woven_a_snapshot_is_a_cut_of_the_log_through_the_double_write_area() {
     explore("snapshot, double write", SCHEDULES / 2, |seed| {
         transfers_beside_snapshots(seed, 16, true);
+    });
+}
+
+/// A failure of a snapshot is a failure of the test.
+#[derive(Debug)]
+struct NoFailure;
+
+impl FailureSink for NoFailure {
+    fn failed(&self, error: &IoError) {
+        panic!("the snapshot failed: {error}");
+    }
+}
+
+const NUMBER: [u8; 16] = [3; 16];
+
+fn sparse(volume: &MemoryVolume) -> SnapshotOptions {
+    let file = volume.open("/sparse".as_ref(), Open::Create, Access::Data);
+    let header = SparseHeader {
+        snapshot: NUMBER,
+        source: [4; 16],
+        file: FileId(1),
+        state: SparseState::Creating,
+        pages: 0,
+        split: Lsn::ZERO,
+    };
+    let file = SparseFile::create(file.unwrap(), header).unwrap();
+    SnapshotOptions {
+        memory_bytes: 3 * PAGE_SIZE as u64,
+        files: SnapshotFiles::Sparse(SparseFiles::new(vec![file], Box::new(NoFailure))),
+    }
+}
+
+/// The sum by the files alone, as another process finds them.
+fn sum_of_files(volume: &MemoryVolume, data: &dyn File) -> u64 {
+    let file = volume.open("/sparse".as_ref(), Open::Existing, Access::Data);
+    let sparse = SparseFile::open(file.unwrap(), (NUMBER, FileId(1))).unwrap();
+    let value_of = |at: u32| {
+        let mut page = [0; PAGE_SIZE];
+        match sparse.has(PageNo(at)) {
+            true => sparse.read(PageNo(at), &mut page).unwrap(),
+            false => page = read_raw(data, at),
+        }
+        furrow_format::verify(&page, PageId::new(1, at)).unwrap();
+        value(&page)
+    };
+    (0..PAGES).map(value_of).sum()
+}
+
+fn transfers_beside_a_sealed_snapshot(seed: u64, double_write: bool) {
+    let bench = Arc::new(bench(16, double_write));
+    let volume = MemoryVolume::new();
+    let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+    for thread in 0..3_u64 {
+        let bench = Arc::clone(&bench);
+        let mut rng = seeded(seed ^ thread << 40);
+        bodies.push(Box::new(move || {
+            for _ in 0..20 {
+                transfer(&bench, &mut rng);
+            }
+        }));
+    }
+    let kept = Arc::new(Mutex::new(None));
+    let (other, files, keep) = (Arc::clone(&bench), volume.clone(), Arc::clone(&kept));
+    bodies.push(Box::new(move || {
+        let guard = other.pool.snapshot(DB, sparse(&files)).unwrap();
+        guard.seal().unwrap();
+        let sums = [0; 2].map(|_| sum_of(guard.snapshot()));
+        assert_eq!(sums, [START * u64::from(PAGES); 2], "seed {seed}");
+        *keep.lock() = Some(guard);
+    }));
+    for _ in 0..2 {
+        let other = Arc::clone(&bench);
+        bodies.push(Box::new(move || {
+            let options = CheckpointOptions::default();
+            other.pool.checkpoint_pages(DB, options).unwrap();
+        }));
+    }
+    together(bodies);
+    let options = CheckpointOptions::default();
+    bench.pool.checkpoint_pages(DB, options).unwrap();
+    let guard = kept.lock().take().unwrap();
+    assert_eq!(
+        sum_of(guard.snapshot()),
+        START * u64::from(PAGES),
+        "seed {seed}"
+    );
+    drop(guard);
+    let sum = sum_of_files(&volume, bench.files[0].as_ref());
+    assert_eq!(sum, START * u64::from(PAGES), "seed {seed}: files alone");
+}
+
+#[test]
+fn woven_a_snapshot_that_is_sealed_beside_writers_loses_no_image() {
+    explore("sealed snapshot", SCHEDULES, |seed| {
+        transfers_beside_a_sealed_snapshot(seed, seed % 3 == 0);
     });
 }
 

@@ -213,6 +213,7 @@ impl Database {
 
     fn empty_and_remove(&self, name: &str) -> Result<FileId, EngineError> {
         self.must_be_writable()?;
+        self.refuse_with_snapshots()?;
         let _turn = self.files.turn_to_change()?;
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
             return Err(EngineError::refused(5020, &[]));

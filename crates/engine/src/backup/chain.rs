@@ -33,6 +33,9 @@ impl Database {
     pub fn begin_log_backup(self: &Arc<Database>) -> Result<BackupSource, EngineError> {
         let _entered = self.shared.enter();
         self.check()?;
+        if self.is_snapshot() {
+            return Err(EngineError::refused(3002, &[]));
+        }
         if self.is_temporary() {
             return Err(EngineError::refused(3147, &[]));
         }

@@ -85,6 +85,9 @@ impl Database {
         debug_assert!(scope != BackupScope::Log, "see `begin_log_backup`");
         let _entered = self.shared.enter();
         self.check()?;
+        if self.is_snapshot() {
+            return Err(EngineError::refused(3002, &[]));
+        }
         if self.is_temporary() {
             return Err(EngineError::refused(3147, &[]));
         }

@@ -19,6 +19,7 @@ mod spill;
 
 pub(crate) use journal::{Journal, Paths, finish_repair, journal_path};
 pub use snapshot::SnapshotInfo;
+pub(crate) use snapshot::split;
 pub(crate) use spill::remove_leftovers;
 
 use crate::database::Database;

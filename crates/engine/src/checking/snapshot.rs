@@ -1,4 +1,5 @@
-//! The internal snapshot of a check: pages at one LSN, recovered.
+//! A snapshot of an open database: pages at one LSN, recovered. A check reads such a one and lets it go;
+//! CREATE DATABASE ... AS SNAPSHOT OF makes one that stays ([`crate::snapshots`]).
 //!
 //! # Invariants
 //! 1. *The list of active transactions is exact at the split.* A list is taken at an earlier LSN, and the log
@@ -14,15 +15,17 @@ use furrow_datafile::{PageSource, SourceError, SourceFile};
 use furrow_format::{DatabaseId, FileId, Lsn, PageBuf, PageNo};
 use furrow_io::sync::atomic::{AtomicU16, Ordering};
 use furrow_io::{Access, MemoryVolume, Open, Volume};
-use furrow_log::{Log, LogConfig};
+use furrow_log::{Log, LogConfig, OwnedRecord};
 use furrow_observe::files::FileStats;
 use furrow_pool::{
-    CheckpointOptions, PoolError, PoolFile, SnapshotFile, SnapshotGuard, SnapshotOptions,
+    CheckpointOptions, PoolError, PoolFile, SnapshotFile, SnapshotFiles, SnapshotGuard,
+    SnapshotOptions,
 };
 use furrow_recovery::{Loser, active_at, mark_split, undo_from};
 use furrow_space::{FilegroupSpec, Space, SpaceConfig, SpaceOptions};
 use furrow_tables::{Catalog, EngineError};
-use furrow_txn::Store;
+use furrow_txn::lock::LockError;
+use furrow_txn::{ActiveTxn, Store, TxnError, Undo};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -59,38 +62,77 @@ pub(super) struct InternalSnapshot {
     recovered: bool,
 }
 
+/// A snapshot whose own recovery is done.
+#[derive(Debug)]
+pub(crate) struct Split {
+    pub(crate) guard: SnapshotGuard,
+    /// The oldest record that its recovery needed.
+    pub(crate) first: Lsn,
+    /// How the recovery ended.
+    pub(crate) recovered: Result<(), EngineError>,
+}
+
+/// A number for the database that recovers a snapshot.
+fn next_number() -> u16 {
+    NEXT_HIDDEN.fetch_add(1, Ordering::Relaxed) % HIDDEN
+}
+
+/// Takes a snapshot of the database, with images in these files, and recovers it. The caller holds the turn
+/// of file changes.
+pub(crate) fn split(database: &Database, files: SnapshotFiles) -> Result<Split, EngineError> {
+    let store = &database.store;
+    let (log, pool) = (store.log(), store.pool());
+    let options = SnapshotOptions {
+        memory_bytes: MEMORY_BYTES,
+        files,
+    };
+    if database.is_read_only() {
+        // Nothing is active in it, and its log is not written.
+        let guard = pool.snapshot(store.db(), options)?;
+        let first = guard.snapshot().split();
+        let recovered = Ok(());
+        return Ok(Split {
+            guard,
+            first,
+            recovered,
+        });
+    }
+    // All of it: which record is the first needed is not known yet.
+    let all = store.holds.hold(|| Lsn(1));
+    let from = log.tail();
+    let listed = store.active.list(from);
+    let oldest = listed.iter().map(|txn| txn.first).min();
+    let hold = store.holds.hold(|| oldest.unwrap_or(from).min(from));
+    drop(all);
+    let guard = pool.snapshot(store.db(), options)?;
+    EngineError::check_cancelled()?;
+    let split = guard.snapshot().split();
+    let mark = mark_split(log)?;
+    let losers = active_at(log, &listed, (from, split), mark)?;
+    let first = losers.iter().map(|loser| loser.first).min();
+    let recovered = recover(database, &guard, &losers, next_number());
+    EngineError::check_cancelled()?;
+    if let Err(error) = &recovered {
+        tracing::warn!(database = database.name, %error, "a snapshot cannot be recovered");
+    }
+    drop(hold);
+    Ok(Split {
+        first: first.unwrap_or(split).min(split),
+        guard,
+        recovered,
+    })
+}
+
 impl InternalSnapshot {
     /// Takes a snapshot of the database and recovers it.
     pub(super) fn take(database: &Database) -> Result<InternalSnapshot, EngineError> {
-        let shared = &database.shared;
-        let store = &database.store;
-        let (log, pool) = (store.log(), store.pool());
-        let number = NEXT_HIDDEN.fetch_add(1, Ordering::Relaxed) % HIDDEN;
         let entries = database.files.files();
         let paths = entries.iter().map(|file| (file.id, file.path.as_path()));
-        let options = SnapshotOptions {
-            memory_bytes: MEMORY_BYTES,
-            spill: Box::new(super::spill::Spill::new(&shared.volume, number, paths)),
-        };
-        // All of it: which record is the first needed is not known yet.
-        let all = store.holds.hold(|| Lsn(1));
+        let spill = super::spill::Spill::new(&database.shared.volume, next_number(), paths);
         let files_turn = database.files.turn.lock();
-        let from = log.tail();
-        let listed = store.active.list(from);
-        let oldest = listed.iter().map(|txn| txn.first).min();
-        let hold = store.holds.hold(|| oldest.unwrap_or(from).min(from));
-        drop(all);
-        let guard = pool.snapshot(store.db(), options)?;
+        let taken = split(database, SnapshotFiles::Spill(Box::new(spill)))?;
         drop(files_turn);
-        let split = guard.snapshot().split();
-        let mark = mark_split(log)?;
-        let losers = active_at(log, &listed, (from, split), mark)?;
-        let first = losers.iter().map(|loser| loser.first).min();
-        let recovered = recover(database, &guard, &losers, number);
-        if let Err(error) = &recovered {
-            tracing::warn!(database = database.name, %error, "a snapshot cannot be recovered");
-        }
-        drop(hold);
+        let guard = taken.guard;
         let path = |id| guard.snapshot().path(id).map(Path::to_path_buf);
         let files = guard.snapshot().files().into_iter().map(|(id, pages)| {
             let name = path(id).map_or_else(String::new, |path| path.display().to_string());
@@ -98,8 +140,8 @@ impl InternalSnapshot {
         });
         Ok(InternalSnapshot {
             files: files.collect(),
-            first: first.unwrap_or(split).min(split),
-            recovered: recovered.is_ok(),
+            first: taken.first,
+            recovered: taken.recovered.is_ok(),
             guard,
         })
     }
@@ -187,12 +229,24 @@ fn recover(
     let store = Store::new(hidden.id, Arc::clone(&shared.pool), log, tail, next_txn)?;
     let space = hidden.space(database, guard, &store)?;
     let catalog = Catalog::open(&store, &space)?;
-    undo_from(source, &store, losers, &catalog)?;
+    undo_from(source, &store, losers, &Cancellable(&catalog))?;
     catalog.after_undo()?;
     shared
         .pool
         .checkpoint_pages(hidden.id, CheckpointOptions::default())?;
     Ok(())
+}
+
+/// Rollback that a cancelled statement ends.
+struct Cancellable<'a>(&'a Catalog);
+
+impl Undo for Cancellable<'_> {
+    fn undo(&self, txn: &ActiveTxn, next: Lsn, record: &OwnedRecord) -> Result<(), TxnError> {
+        match furrow_observe::task::is_cancelled() {
+            true => Err(TxnError::Lock(LockError::Cancelled)),
+            false => self.0.undo(txn, next, record),
+        }
+    }
 }
 
 impl Hidden<'_> {

@@ -2,6 +2,7 @@
 
 use super::Database;
 use super::hooks::Hooks;
+use super::snapshots::{Kept, SnapshotOf};
 use crate::files::{FileBook, FilePlan, Guarded};
 use crate::keeper::Keeper;
 use crate::shared::Shared;
@@ -108,6 +109,8 @@ pub(crate) struct Parts {
     pub(crate) access: Updateability,
     /// Of a temporary database: its files as they are to be made.
     pub(crate) layout: Option<Vec<FilePlan>>,
+    /// Of a snapshot: what it is of.
+    pub(crate) snapshot: Option<SnapshotOf>,
 }
 
 impl Database {
@@ -137,6 +140,8 @@ impl Database {
             background: Mutex::new(None),
             layout: parts.layout.map(Mutex::new),
             shrink_bytes: AtomicU64::new(0),
+            snapshot: parts.snapshot,
+            kept: Kept::default(),
             messages: Mutex::default(),
             stage: Mutex::default(),
         });

@@ -5,6 +5,7 @@ mod close;
 mod hooks;
 mod options;
 mod session;
+mod snapshots;
 mod stage;
 pub(crate) mod temporary;
 mod updateability;
@@ -15,6 +16,7 @@ pub use session::Session;
 pub(crate) use assemble::{Parts, Registration};
 pub(crate) use close::{clear_flag, force_boot};
 pub(crate) use hooks::Hooks;
+pub(crate) use snapshots::{Kept, SnapshotOf};
 pub(crate) use stage::{PageStage, StagedPage};
 
 use crate::files::{FileBook, FilePlan};
@@ -44,6 +46,10 @@ pub struct Database {
     pub(crate) layout: Option<Mutex<Vec<FilePlan>>>,
     /// Bytes moved to make files smaller.
     pub(crate) shrink_bytes: AtomicU64,
+    /// Of a snapshot: what it is of.
+    pub(crate) snapshot: Option<SnapshotOf>,
+    /// Its snapshots.
+    pub(crate) kept: Kept,
     /// Messages to report to the client that opened the database.
     pub(crate) messages: Mutex<Vec<Message>>,
     /// Pages that are being restored.

@@ -7,7 +7,7 @@ use crate::files::file_path;
 use crate::files::{DatabaseSpec, remove_any, remove_own};
 use crate::opening;
 use crate::opening::{Moved, RestingPrimary};
-use crate::shared::{DatabaseList, Listed, Phase};
+use crate::shared::{DatabaseList, Link, Listed, Phase};
 use furrow_format::DatabaseId;
 use furrow_io::random;
 use furrow_io::sync::MutexGuard;
@@ -40,32 +40,60 @@ impl Instance {
         let mut list = self.shared.list.lock();
         for listed in list.databases.clone() {
             match listed.phase {
-                Phase::Whole | Phase::ReadOnly => self.start_one(&listed),
+                Phase::Whole | Phase::ReadOnly => self.start_one(&mut list, &listed),
+                // With its source.
+                Phase::Snapshot | Phase::StaleSnapshot => {}
+                Phase::Reverting => self.start_reverting(&mut list, &listed),
                 Phase::Restoring => self.enter_restoring(&listed),
                 Phase::Temporary => self.start_temporary(&mut list, &listed)?,
                 Phase::Creating | Phase::Dropping => self.clear(&mut list, &listed)?,
             }
         }
+        self.enter_other_snapshots(&list);
         Ok(())
     }
 
     /// Opens a database of the list; one that cannot be is entered with the state it is in.
-    fn start_one(&self, listed: &Listed) {
+    fn start_one(&self, list: &mut DatabaseList, listed: &Listed) {
         let Some(primary) = listed.paths.first() else {
             return;
         };
         if !self.shared.config.open_databases {
             self.enter(listed, primary, None, DatabaseState::Offline);
+            self.enter_offline_snapshots(list, listed.id);
             return;
         }
-        let opened = self.open_listed(listed, primary);
-        match opened {
-            Ok(database) => self.enter(listed, primary, Some(database), DatabaseState::Online),
+        // What it says is in the error log.
+        let _opened = self.open_with_snapshots(list, listed, primary);
+    }
+
+    /// Opens a database of the list, and its snapshots. One that cannot be opened is entered with the state
+    /// it is in.
+    fn open_with_snapshots(
+        &self,
+        list: &mut DatabaseList,
+        listed: &Listed,
+        primary: &Path,
+    ) -> Result<Arc<Database>, EngineError> {
+        let mut resumed = Vec::new();
+        let opened = self
+            .resume_snapshots(list, listed.id)
+            .and_then(|snapshots| {
+                resumed = snapshots;
+                self.open_listed(listed, primary)
+            });
+        match &opened {
+            Ok(database) => {
+                let kept = Some(Arc::clone(database));
+                self.enter(listed, primary, kept, DatabaseState::Online);
+            }
             Err(error) => {
-                let state = self.say_not_opened(listed, &error);
+                let state = self.say_not_opened(listed, error);
                 self.enter(listed, primary, None, state);
             }
         }
+        self.open_snapshots(opened.as_ref().ok(), resumed);
+        opened
     }
 
     pub(super) fn say_not_opened(&self, listed: &Listed, error: &EngineError) -> DatabaseState {
@@ -112,6 +140,7 @@ impl Instance {
         let moved = Moved {
             paths: moved.to_vec(),
             by_id: BTreeMap::new(),
+            at: BTreeMap::new(),
             home,
             attaching,
         };
@@ -131,6 +160,7 @@ impl Instance {
             id: DatabaseId(listed.id),
             name: listed.name.clone(),
             primary: primary.to_path_buf(),
+            source: (listed.phase.is_snapshot()).then_some(DatabaseId(listed.link.database)),
             database,
             state,
         };
@@ -140,7 +170,11 @@ impl Instance {
     }
 
     /// Removes what there is of a database that was being created or dropped, then its place in the list.
-    fn clear(&self, list: &mut DatabaseList, listed: &Listed) -> Result<(), EngineError> {
+    pub(super) fn clear(
+        &self,
+        list: &mut DatabaseList,
+        listed: &Listed,
+    ) -> Result<(), EngineError> {
         for path in &listed.paths {
             if !remove_own(&*self.shared.volume, path, Guid(listed.binding))? {
                 self.log_line(&format!(
@@ -188,6 +222,7 @@ impl Instance {
                 true => plan.files.clone(),
                 false => Vec::new(),
             },
+            link: Link::default(),
         };
         list.change(|all| all.push(listed.clone()))?;
         let created = opening::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
@@ -278,6 +313,7 @@ impl Instance {
             name,
             paths: files.to_vec(),
             layout: Vec::new(),
+            link: Link::default(),
         };
         let database = self.open_resting(&listed, opened)?;
         list.change(|all| all.push(listed.clone()))?;
@@ -324,6 +360,7 @@ impl Instance {
             name,
             paths: vec![primary.to_path_buf()],
             layout: Vec::new(),
+            link: Link::default(),
         };
         let id = DatabaseId(listed.id);
         let database = self.open_database(id, &listed.name, primary, (&moved, true))?;
@@ -404,6 +441,10 @@ impl Instance {
         let mut list = self.shared.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
         let listed = self.listed(&list, name, no)?;
+        if listed.phase.is_snapshot() {
+            return Err(EngineError::refused(5093, &[]));
+        }
+        Self::refuse_with_snapshots(&list, listed.id, "detach")?;
         self.close_entry(name)?;
         list.change(|all| all.retain(|d| d.id != listed.id))?;
         self.forget(name);
@@ -416,6 +457,7 @@ impl Instance {
         let mut list = self.shared.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let mut listed = self.listed(&list, name, no)?;
+        Self::refuse_with_snapshots(&list, listed.id, "drop")?;
         let open = self
             .databases
             .read()
@@ -433,8 +475,14 @@ impl Instance {
         }
         if let Some(database) = &open {
             database.refuse_entry_unless_used()?;
-            listed.paths = database.all_paths();
+            if !database.is_snapshot() {
+                listed.paths = database.all_paths();
+            }
         }
+        if listed.phase == Phase::Reverting {
+            listed.paths = listed.layout.iter().map(|p| p.path.clone()).collect();
+        }
+        let source = listed.link.database;
         listed.phase = Phase::Dropping;
         let dropping = listed.clone();
         let noted = list.change(|all| {
@@ -450,6 +498,9 @@ impl Instance {
             database.abandon();
         }
         self.forget(name);
+        if let Some(source) = self.database_by_id(DatabaseId(source)) {
+            source.kept.remove(DatabaseId(listed.id));
+        }
         self.clear(&mut list, &listed)
     }
 
@@ -480,7 +531,13 @@ impl Instance {
     pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
         let list = self.shared.list.lock();
-        self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
+        let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
+        if listed.phase.is_snapshot() {
+            return Err(EngineError::refused(5093, &[]));
+        }
+        if !Self::snapshots_of(&list, listed.id).is_empty() {
+            return Err(EngineError::refused(5094, &[]));
+        }
         self.close_entry(name)?;
         if let Some(entry) = self.databases.write().get_mut(&name.to_lowercase()) {
             entry.database = None;
@@ -504,7 +561,16 @@ impl Instance {
             if database.state() == DatabaseState::Online {
                 return Ok(database);
             }
+            database.refuse_of_snapshot()?;
+            self.close_snapshots(&list, listed.id)?;
             database.abandon();
+        }
+        match listed.phase {
+            Phase::Snapshot | Phase::StaleSnapshot => {
+                return Err(EngineError::refused(3420, &[name.into()]));
+            }
+            Phase::Reverting => return Err(EngineError::refused(927, &[name.into()])),
+            _ => {}
         }
         let primary = listed.paths.first().cloned().unwrap_or_default();
         // The old handles must be gone before the files can be locked again.
@@ -516,19 +582,7 @@ impl Instance {
         if listed.phase == Phase::Temporary {
             return self.renew(&mut list, &listed);
         }
-        let opened = self.open_listed(&listed, &primary);
-        match opened {
-            Ok(database) => {
-                let kept = Some(Arc::clone(&database));
-                self.enter(&listed, &primary, kept, DatabaseState::Online);
-                Ok(database)
-            }
-            Err(error) => {
-                let state = self.say_not_opened(&listed, &error);
-                self.enter(&listed, &primary, None, state);
-                Err(error)
-            }
-        }
+        self.open_with_snapshots(&mut list, &listed, &primary)
     }
 
     /// Shuts all databases down cleanly. The first error is told; the others are shut down nevertheless.

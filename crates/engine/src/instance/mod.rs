@@ -13,7 +13,9 @@ mod rename;
 mod repair;
 mod restore;
 mod restore_files;
+mod revert;
 mod roll_forward;
+mod snapshots;
 mod start_options;
 mod state;
 mod temporary;
@@ -23,6 +25,8 @@ use state::Entry;
 pub use state::Instance;
 
 pub use lifecycle::AttachOptions;
+pub use snapshots::SnapshotSpec;
+
 pub use physical::{Closely, Content, LevelStats};
 pub use views::{DatabaseView, DatabaseWork, FileView, FilegroupView, LogView, VlfView};
 

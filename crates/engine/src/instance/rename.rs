@@ -25,7 +25,11 @@ impl Instance {
         if listed.phase == Phase::ReadOnly {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
-        self.database(name)?.check_changes()?;
+        let database = self.database(name)?;
+        database.refuse_of_snapshot()?;
+        database.refuse_with_snapshots()?;
+        database.check_changes()?;
+        drop(database);
         self.close_entry(name).map_err(|e| match e.number() {
             3702 => {
                 let text = "The database could not be exclusively locked to perform the operation.";

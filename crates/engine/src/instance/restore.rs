@@ -13,7 +13,8 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, Made, remove_any, remove_own};
-use crate::shared::{DatabaseList, Listed, Phase, Shared};
+use crate::opening::{self, Moved};
+use crate::shared::{DatabaseList, Link, Listed, Phase, Shared};
 use furrow_format::boot::field;
 use furrow_format::{
     BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
@@ -149,6 +150,12 @@ impl Instance {
             .find(|d| d.name.to_lowercase() == lower);
         let old = old.cloned();
         if let Some(old) = &old {
+            if old.phase.is_snapshot() {
+                return Err(EngineError::refused(3002, &[]));
+            }
+            if !Self::snapshots_of(&list, old.id).is_empty() {
+                return Err(EngineError::refused(5094, &[]));
+            }
             self.let_go(&mut list, old)?;
         }
         let binding = Guid(random::guid_v4());
@@ -161,6 +168,7 @@ impl Instance {
             name: spec.name.clone(),
             paths: files.iter().map(|f| f.path.clone()).collect(),
             layout: files.iter().map(plan_of).collect(),
+            link: Link::default(),
         };
         for path in listed.paths.iter().filter(|_| spec.replace) {
             self.free_path(path, listed.id)?;

@@ -17,6 +17,8 @@ pub(super) struct Entry {
     pub(super) id: DatabaseId,
     pub(super) name: String,
     pub(super) primary: PathBuf,
+    /// Of a snapshot: its source.
+    pub(super) source: Option<DatabaseId>,
     pub(super) database: Option<Arc<Database>>,
     /// Of a database that is not open.
     pub(super) state: DatabaseState,

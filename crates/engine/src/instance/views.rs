@@ -32,6 +32,8 @@ pub struct DatabaseView {
     pub options: Option<DatabaseOptions>,
     /// Primary file.
     pub primary: PathBuf,
+    /// Of a snapshot: the number of its source.
+    pub source: Option<DatabaseId>,
 }
 
 /// A file of a database (`sys.database_files`).
@@ -57,6 +59,8 @@ pub struct FileView {
     pub guid: Guid,
     /// Whether its filegroup is read-only.
     pub read_only: bool,
+    /// Whether it is the sparse file of a snapshot.
+    pub sparse: bool,
 }
 
 /// A filegroup (`sys.filegroups`).
@@ -157,6 +161,7 @@ impl Instance {
                     options: open.map(|d| d.options()),
                     read_only: open.is_some_and(|d| d.is_read_only()),
                     primary: entry.primary.clone(),
+                    source: entry.source,
                 }
             })
             .collect();
@@ -187,9 +192,14 @@ impl Database {
                     free_extents: used.map_or(0, |u| u.free_extents),
                     guid: file.guid,
                     read_only: self.space.is_read_only(file.filegroup),
+                    sparse: self.is_snapshot(),
                 }
             })
             .collect();
+        if self.is_snapshot() {
+            // It has no log.
+            return Ok(views);
+        }
         let log = self.keeper.log_entry();
         views.push(FileView {
             id: FileId(2),
@@ -205,6 +215,7 @@ impl Database {
             free_extents: 0,
             guid: log.guid,
             read_only: false,
+            sparse: false,
         });
         views.sort_by_key(|view| view.id);
         Ok(views)

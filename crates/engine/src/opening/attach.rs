@@ -286,6 +286,7 @@ fn build(
         registration,
         access: Updateability::attached(),
         layout: None,
+        snapshot: None,
     })?;
     database.load_groups()?;
     database.state.set(DatabaseState::Online);

@@ -181,6 +181,7 @@ fn build(
         registration,
         access: Updateability::default(),
         layout: spec.temporary.then(|| plan.files.clone()),
+        snapshot: None,
     })?;
     database.join_other_files(
         files

@@ -12,6 +12,8 @@ pub(crate) struct Moved {
     pub(crate) paths: Vec<PathBuf>,
     /// Files of a restore, by number: the others count for nothing then.
     pub(crate) by_id: BTreeMap<u16, PathBuf>,
+    /// Where files are, by number: of a database that is reverted.
+    pub(crate) at: BTreeMap<u16, PathBuf>,
     /// The primary file's directory: files that are not at their place are looked for there.
     pub(crate) home: PathBuf,
     /// FOR ATTACH: a log that is lost is made anew, where that may be, and a file is looked for beside the
@@ -30,7 +32,7 @@ impl Moved {
         shared: &Shared,
         (id, recorded): (u16, &Path),
     ) -> Result<PathBuf, EngineError> {
-        if let Some(restored) = self.by_id.get(&id) {
+        if let Some(restored) = self.by_id.get(&id).or_else(|| self.at.get(&id)) {
             return Ok(restored.clone());
         }
         let name = recorded.file_name();

@@ -458,6 +458,7 @@ impl Opening<'_> {
             registration: self.registration,
             access: Updateability::of(own.read_only),
             layout: None,
+            snapshot: None,
         })?;
         database.load_groups()?;
         database.take_up_chain(&own, self.moved.restored_to(self.analysis.end))?;

@@ -14,13 +14,14 @@
 //! | 20-23 | CRC-32C of bytes 00-19 and the list |
 //! | 24-.. | the databases |
 //!
-//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. A temporary one
-//! (phase 4) and one that is being restored (phase 5): the count of files u16 after that, and of each number
-//! u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of growth u8
-//! (0 none, 1 pages, 2 percent) and step u32. A text: its length u32, and UTF-8.
+//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. Phases 4 (temporary),
+//! 5 (being restored), 6 and 7 (a snapshot), 8 (being reverted): the count of files u16 after that, and of
+//! each number u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of
+//! growth u8 (0 none, 1 pages, 2 percent) and step u32. Phases 6, 7 and 8: then the number of another
+//! database u16, and an LSN u64. A text: its length u32, and UTF-8.
 
 use crate::files::FilePlan;
-use furrow_format::FileGrowth;
+use furrow_format::{FileGrowth, Lsn};
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +46,41 @@ pub(crate) enum Phase {
     Restoring,
     /// It is temporary: each start removes its files and creates it anew by its layout.
     Temporary,
+    /// A snapshot of another database: `paths` and `layout` name its sparse files, `link` its source.
+    Snapshot,
+    /// A snapshot whose source was opened without it: it can only be dropped.
+    StaleSnapshot,
+    /// It is being reverted to a snapshot, which `link` names: `layout` has its data files and its log.
+    Reverting,
+}
+
+/// Another database that one belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Link {
+    pub(crate) database: u16,
+    /// Of one that is being reverted: no page of it has a greater LSN.
+    pub(crate) lsn: Lsn,
+}
+
+impl Phase {
+    fn has_layout(self) -> bool {
+        matches!(
+            self,
+            Phase::Temporary
+                | Phase::Restoring
+                | Phase::Snapshot
+                | Phase::StaleSnapshot
+                | Phase::Reverting
+        )
+    }
+
+    fn has_link(self) -> bool {
+        self.is_snapshot() || self == Phase::Reverting
+    }
+
+    pub(crate) fn is_snapshot(self) -> bool {
+        matches!(self, Phase::Snapshot | Phase::StaleSnapshot)
+    }
 }
 
 /// A database of the list.
@@ -60,6 +96,8 @@ pub(crate) struct Listed {
     pub(crate) paths: Vec<PathBuf>,
     /// Of a temporary one: the files to create, by number. Of one that is being restored: its files.
     pub(crate) layout: Vec<FilePlan>,
+    /// Of a snapshot: its source. Of one that is being reverted: the snapshot.
+    pub(crate) link: Link,
 }
 
 /// The list and where it is kept; nowhere for an instance without a directory.
@@ -276,6 +314,9 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::ReadOnly => 3,
             Phase::Temporary => 4,
             Phase::Restoring => 5,
+            Phase::Snapshot => 6,
+            Phase::StaleSnapshot => 7,
+            Phase::Reverting => 8,
         });
         body.extend_from_slice(&database.binding);
         text(&mut body, &database.name);
@@ -283,8 +324,12 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
         for path in &database.paths {
             text(&mut body, &path.to_string_lossy());
         }
-        if matches!(database.phase, Phase::Temporary | Phase::Restoring) {
+        if database.phase.has_layout() {
             encode_layout(&mut body, &database.layout);
+        }
+        if database.phase.has_link() {
+            body.extend_from_slice(&database.link.database.to_le_bytes());
+            body.extend_from_slice(&database.link.lsn.0.to_le_bytes());
         }
     }
     let mut out = MAGIC.to_vec();
@@ -371,6 +416,9 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             3 => Phase::ReadOnly,
             4 => Phase::Temporary,
             5 => Phase::Restoring,
+            6 => Phase::Snapshot,
+            7 => Phase::StaleSnapshot,
+            8 => Phase::Reverting,
             _ => return None,
         };
         let (binding, name) = (body.array()?, body.text()?);
@@ -378,13 +426,20 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
         let paths = (0..count)
             .map(|_| body.text().map(PathBuf::from))
             .collect::<Option<_>>()?;
-        let files = match phase {
-            Phase::Temporary | Phase::Restoring => u16::from_le_bytes(body.array()?),
-            _ => 0,
+        let files = match phase.has_layout() {
+            true => u16::from_le_bytes(body.array()?),
+            false => 0,
         };
         let layout = (0..files)
             .map(|_| decode_file(&mut body))
             .collect::<Option<_>>()?;
+        let link = match phase.has_link() {
+            true => Link {
+                database: u16::from_le_bytes(body.array()?),
+                lsn: Lsn(u64::from_le_bytes(body.array()?)),
+            },
+            false => Link::default(),
+        };
         databases.push(Listed {
             id,
             phase,
@@ -392,6 +447,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             name,
             paths,
             layout,
+            link,
         });
     }
     Some((generation, databases))
@@ -415,6 +471,29 @@ mod tests {
             name: format!("Name {id}"),
             paths,
             layout: Vec::new(),
+            link: Link::default(),
+        }
+    }
+
+    #[test]
+    fn a_snapshot_names_its_source() {
+        let volume = MemoryVolume::new();
+        let dir = Path::new("inst");
+        let mut list = DatabaseList::open(&volume, dir).unwrap();
+        for phase in [Phase::Snapshot, Phase::StaleSnapshot, Phase::Reverting] {
+            let link = Link {
+                database: 9,
+                lsn: Lsn(77),
+            };
+            let of = Listed {
+                link,
+                ..listed(6, phase)
+            };
+            list.change(|all| *all = vec![of.clone(), listed(7, Phase::Whole)])
+                .unwrap();
+            drop(list);
+            list = DatabaseList::open(&volume, dir).unwrap();
+            assert_eq!(list.databases, [of, listed(7, Phase::Whole)]);
         }
     }
 

@@ -2,7 +2,7 @@
 
 mod list;
 
-pub(crate) use list::{DatabaseList, Listed, Phase};
+pub(crate) use list::{DatabaseList, Link, Listed, Phase};
 
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicI32, AtomicU32, Ordering};

@@ -526,3 +526,87 @@ fn the_double_write_file_is_read_by_its_document_alone() {
         assert_eq!(int(image, 32, 4), *page, "a page header has its own number");
     }
 }
+
+/// The images of a sparse file, by page, if it is whole.
+fn sparse_images(file: &[u8]) -> Option<BTreeMap<u64, &[u8]>> {
+    let is_header = &file[..8] == b"FURROWSS"
+        && int(file, 8, 4) == u64::from(crc32c(&[&file[12..8192]]))
+        && int(file, 12, 2) == 1
+        && int(file, 16, 4) == 1;
+    if !is_header {
+        return None;
+    }
+    let (pages, snapshot) = (int(file, 20, 4), &file[32..48]);
+    let journal = file.get((pages as usize + 1) * 8192..).unwrap_or_default();
+    let mut images = BTreeMap::new();
+    for (number, block) in journal.chunks_exact(4096).enumerate() {
+        let count = int(block, 12, 4) as usize;
+        let is_block = &block[..8] == b"FURROWSJ"
+            && int(block, 8, 4) == u64::from(crc32c(&[&block[12..]]))
+            && (1..=504).contains(&count)
+            && int(block, 16, 8) == number as u64
+            && int(block, 24, 2) == int(file, 14, 2)
+            && &block[32..48] == snapshot;
+        if !is_block {
+            break;
+        }
+        for entry in (64..).step_by(8).take(count) {
+            let page = int(block, entry, 4);
+            assert!(page < pages);
+            let at = (page as usize + 1) * 8192;
+            let image = &file[at..at + 8192];
+            assert_eq!(int(block, entry + 4, 4), u64::from(crc32c(&[image])));
+            images.insert(page, image);
+        }
+    }
+    Some(images)
+}
+
+#[test]
+fn the_sparse_file_is_read_by_its_document_alone() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    volume.create_dir(Path::new("d")).unwrap();
+    let config = InstanceConfig {
+        directory: None,
+        pool_pages: 512,
+        background: false,
+        ..InstanceConfig::default()
+    };
+    let instance = Instance::start(Arc::clone(&volume), config).unwrap();
+    let spec = DatabaseSpec::new("Db", FileSpec::new("P", "d/p.mdf").size_mb(2));
+    let spec = spec.log(FileSpec::new("L", "d/l.ldf").size_mb(2));
+    let database = instance.create_database(&spec).unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let number = ColumnSpec::new("n", DataType::simple(TypeId::Int));
+    let table = session.create_table(&TableSpec::new("t").column(number));
+    let table = table.unwrap();
+    session.insert(&table, &[Value::Int(1)]).unwrap();
+    database.checkpoint().unwrap();
+    let spec = furrow_engine::SnapshotSpec {
+        name: "s".into(),
+        source: "Db".into(),
+        files: vec![("P".into(), "d/p.ss".into())],
+    };
+    drop(instance.create_snapshot(&spec).unwrap());
+    let before = read_file(&*volume, Path::new("d/p.mdf")).unwrap();
+    for n in 0..2_000 {
+        session.insert(&table, &[Value::Int(n)]).unwrap();
+    }
+    database.checkpoint().unwrap();
+    drop(session);
+    drop(database);
+    instance.abandon();
+    let now = read_file(&*volume, Path::new("d/p.mdf")).unwrap();
+    let sparse = read_file(&*volume, Path::new("d/p.ss")).unwrap();
+    let images = sparse_images(&sparse).unwrap();
+    let mut changed = 0;
+    for (page, (old, new)) in before.chunks(8192).zip(now.chunks(8192)).enumerate() {
+        // Pages that held nothing were free: they are not copied.
+        if old != new && old.iter().any(|byte| *byte != 0) {
+            changed += 1;
+            let image = images.get(&(page as u64));
+            assert!(image.is_some_and(|image| *image == old), "page {page}");
+        }
+    }
+    assert!(changed > 3, "{changed} pages");
+}

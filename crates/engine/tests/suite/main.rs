@@ -29,6 +29,8 @@ mod read_only;
 mod repair;
 mod shrink_file;
 mod simulated;
+mod snapshots;
+mod snapshots_stress;
 mod tables_basic;
 mod tables_common;
 mod tables_ghosts;

@@ -56,6 +56,10 @@ impl File for SnapshotFile {
     fn write(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
         for run in runs {
             let mut page = self.page_at(IoOp::Write, run.offset, run.len_bytes())?;
+            if self.snapshot.sealed().is_some() {
+                let kind = IoErrorKind::Os(30, "a database snapshot is read-only".to_owned());
+                return Err(IoError::new(IoOp::Write, &self.path, run.offset, kind));
+            }
             for buf in run.bufs {
                 for bytes in buf.as_chunks::<PAGE_SIZE>().0 {
                     let bytes: &PageBuf = bytes;

@@ -1,12 +1,13 @@
-//! The images of a snapshot's pages: in memory, in the spill files, or still in the data file.
+//! The images of a snapshot's pages: in memory, in the snapshot's files, or still in the data file.
 
+use super::store::ImageStore;
 use crate::bytes::{how, stamp};
-use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageVerify};
+use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageVerify};
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
-use furrow_io::{AlignedBuf, File, IoError};
+use furrow_io::{AlignedBuf, IoError};
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 /// Parts of the table, so that writers rarely meet.
@@ -23,8 +24,6 @@ pub(crate) enum Image {
     Spilled,
 }
 
-type SpillFile = Arc<dyn File>;
-
 /// All images.
 #[derive(Debug)]
 pub(crate) struct Images {
@@ -33,8 +32,6 @@ pub(crate) struct Images {
     queue: Mutex<VecDeque<PageId>>,
     memory_bytes: AtomicU64,
     count: AtomicU64,
-    /// The spill files, opened at the first image of their data file. Locked by the one that spills.
-    files: Mutex<BTreeMap<FileId, SpillFile>>,
     /// One thread spills at a time. Whether the snapshot has ended: nothing is spilled then.
     spilling: Mutex<bool>,
 }
@@ -46,7 +43,6 @@ impl Images {
             queue: Mutex::default(),
             memory_bytes: AtomicU64::new(0),
             count: AtomicU64::new(0),
-            files: Mutex::default(),
             spilling: Mutex::new(false),
         }
     }
@@ -94,6 +90,19 @@ impl Images {
         matches!(self.shard(page).lock().get(&page), Some(Image::OnDisk))
     }
 
+    /// Whether the page has an image outside of the data file.
+    pub(crate) fn has(&self, page: PageId) -> bool {
+        matches!(
+            self.shard(page).lock().get(&page),
+            Some(Image::Memory(_) | Image::Spilled)
+        )
+    }
+
+    /// Whether the image is in memory.
+    pub(crate) fn is_in_memory(&self, page: PageId) -> bool {
+        matches!(self.shard(page).lock().get(&page), Some(Image::Memory(_)))
+    }
+
     /// Notes that the image of a page is in the data file, unless there is one elsewhere; whether it is.
     pub(crate) fn note_on_disk(&self, page: PageId) -> bool {
         let mut shard = self.shard(page).lock();
@@ -132,7 +141,7 @@ impl Images {
         &self,
         page: PageId,
         into: &mut PageBuf,
-        verify: PageVerify,
+        (verify, store): (PageVerify, &dyn ImageStore),
     ) -> Result<bool, IoError> {
         let in_memory = match self.shard(page).lock().get(&page) {
             None | Some(Image::OnDisk) => return Ok(false),
@@ -145,12 +154,21 @@ impl Images {
             stamp(into, how(page.page, verify));
             return Ok(true);
         }
-        let file = self.files.lock().get(&page.file).cloned();
-        debug_assert!(file.is_some(), "a spilled image has a file");
-        if let Some(file) = file {
-            file.read_at(u64::from(page.page.0) * PAGE_SIZE as u64, into)?;
-        }
+        store.read(page, into)?;
         Ok(true)
+    }
+
+    /// Forgets where images are: from now on they are all in the snapshot's files.
+    pub(crate) fn clear(&self) {
+        debug_assert_eq!(self.memory_bytes(), 0, "an image in memory would be lost");
+        for shard in &self.shards {
+            shard.lock().clear();
+        }
+    }
+
+    /// One image more in the snapshot's files.
+    pub(crate) fn stored(&self, images: u64) {
+        self.count.fetch_add(images, Ordering::Relaxed);
     }
 
     /// Waits for a thread that spills, and lets none begin: the files are about to be removed.
@@ -162,10 +180,14 @@ impl Images {
     pub(crate) fn spill(
         &self,
         goal: u64,
-        open: &dyn Fn(FileId) -> Result<SpillFile, IoError>,
+        (store, wait): (&dyn ImageStore, bool),
         verify: &dyn Fn(FileId) -> PageVerify,
     ) -> Result<(), IoError> {
-        let Some(ended) = self.spilling.try_lock() else {
+        let turn = match wait {
+            true => Some(self.spilling.lock()),
+            false => self.spilling.try_lock(),
+        };
+        let Some(ended) = turn else {
             return Ok(());
         };
         if *ended {
@@ -177,7 +199,7 @@ impl Images {
             if batch.is_empty() {
                 return Ok(());
             }
-            self.spill_batch(&batch, &mut staging, open, verify)?;
+            self.spill_batch(&batch, &mut staging, store, verify)?;
         }
         Ok(())
     }
@@ -202,33 +224,22 @@ impl Images {
         &self,
         batch: &[(PageId, Arc<PageBuf>)],
         staging: &mut AlignedBuf,
-        open: &dyn Fn(FileId) -> Result<SpillFile, IoError>,
+        store: &dyn ImageStore,
         verify: &dyn Fn(FileId) -> PageVerify,
     ) -> Result<(), IoError> {
-        let neighbours =
-            |a: &(PageId, _), b: &(PageId, _)| a.0.file == b.0.file && a.0.page.0 + 1 == b.0.page.0;
-        for run in batch.chunk_by(neighbours) {
-            let Some(&(first, _)) = run.first() else {
+        for run in batch.chunk_by(|a, b| a.0.file == b.0.file) {
+            let Some(&(PageId { file, .. }, _)) = run.first() else {
                 continue;
             };
-            let file = {
-                let mut files = self.files.lock();
-                match files.get(&first.file) {
-                    Some(file) => Arc::clone(file),
-                    None => Arc::clone(files.entry(first.file).or_insert(open(first.file)?)),
-                }
-            };
-            let verify = verify(first.file);
+            let verify = verify(file);
             for ((page, image), place) in run.iter().zip(staging.chunks_exact_mut(PAGE_SIZE)) {
                 place.copy_from_slice(&image[..]);
                 stamp(place, how(page.page, verify));
             }
+            let pages: Vec<PageNo> = run.iter().map(|(page, _)| page.page).collect();
             let bytes = &staging[..run.len() * PAGE_SIZE];
-            debug_assert!(
-                run.iter().all(|(page, _)| page.file == first.file),
-                "a run is of one file"
-            );
-            file.write_at(u64::from(first.page.0) * PAGE_SIZE as u64, bytes)?;
+            debug_assert!(pages.is_sorted(), "a batch is in the order of its pages");
+            store.write(file, &pages, bytes)?;
             for (page, written) in run {
                 self.spilled(*page, written);
             }

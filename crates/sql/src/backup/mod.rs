@@ -4,6 +4,7 @@ mod headers;
 mod options;
 mod parts;
 mod restore;
+mod revert;
 mod stop;
 mod trace;
 

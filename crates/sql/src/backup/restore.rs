@@ -3,7 +3,7 @@
 use super::options::{self, number, value_text};
 use super::{
     Progress, abnormally, closing, database_name, device, headers, not_of_the_system,
-    outside_transaction, parts, refused, shown_path, stop, terminated, text,
+    outside_transaction, parts, refused, revert, shown_path, stop, terminated, text,
 };
 use crate::paths::path;
 use furrow_backup::{
@@ -112,8 +112,8 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
     if written.kind == RestoreKind::RewindOnly {
         return Err(unsupported(statement));
     }
-    if written.snapshot.is_some() {
-        return Err(unsupported("RESTORE FROM DATABASE_SNAPSHOT"));
+    if let Some(snapshot) = &written.snapshot {
+        return revert::revert(run, written, (snapshot, statement));
     }
     let name = match &written.database {
         Some(named) => database_name(run, named)?,

@@ -93,7 +93,8 @@ pub(super) fn limits(written: &Written) -> Result<(Option<u64>, Option<Option<u6
     Ok((size, most))
 }
 
-fn options(options: &[Opt]) -> Result<()> {
+/// Options of CREATE DATABASE WITH.
+pub(super) fn options(options: &[Opt]) -> Result<()> {
     for option in options {
         let word = match &option.value {
             Some(furrow_tsql::ast::option::OptValue::Word(word)) => &**word,
@@ -112,9 +113,6 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase) -> Result<()> 
     outside_transaction(run, "CREATE DATABASE")?;
     if written.containment.as_deref().is_some_and(|c| c != "NONE") {
         return Err(unsupported("CONTAINMENT = PARTIAL"));
-    }
-    if written.snapshot_of.is_some() {
-        return Err(unsupported("AS SNAPSHOT OF"));
     }
     if let Some(collation) = &written.collation
         && !collation

@@ -45,6 +45,7 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
         return Ok(());
     }
     let db = run.cx.server.instance().database(&name)?;
+    db.refuse_of_snapshot()?;
     act(run, &db, &written.action)?;
     run.done(None);
     Ok(())

@@ -14,6 +14,7 @@ mod index;
 mod module;
 mod normal;
 mod options;
+mod snapshot;
 mod table;
 
 use common::{bind_check, bracketed, column_named, named, of_kind, outside_transaction, violates};
@@ -40,7 +41,10 @@ pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Procedure(written) => module::procedure(run, written),
         Statement::View(written) => module::view(run, written),
         Statement::CreateSchema(written) => module::create_schema(run, written),
-        Statement::CreateDatabase(written) => database::create(run, written),
+        Statement::CreateDatabase(written) => match &written.snapshot_of {
+            Some(of) => snapshot::create(run, written, of),
+            None => database::create(run, written),
+        },
         Statement::AlterDatabase(written) => files::alter(run, written),
         Statement::Drop(written) => drop(run, written),
         Statement::Backup(written) => crate::backup::backup(run, written),

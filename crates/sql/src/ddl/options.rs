@@ -107,6 +107,7 @@ impl Act<'_, '_> {
             _ => {}
         }
         let db = self.run.cx.server.instance().database(self.name)?;
+        db.refuse_of_snapshot()?;
         self.not_anothers(&db)?;
         let mut options = db.options();
         match (of, value) {

@@ -155,7 +155,7 @@ fn file_row(file: &FileView) -> Vec<Value> {
         int(growth),
         bit(false),
         bit(file.read_only),
-        bit(false),
+        bit(file.sparse),
         bit(percent),
         bit(false),
     ];

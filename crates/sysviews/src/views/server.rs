@@ -128,7 +128,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     let mut row = vec![
         text(database.name),
         int(database.id.0),
-        Value::Null,
+        database.source.map_or(Value::Null, |source| int(source.0)),
         Value::Binary(vec![1]),
         created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime),
         level,

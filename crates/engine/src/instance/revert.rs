@@ -1,0 +1,193 @@
+//! RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: see [`crate::snapshots`] for the steps.
+
+use super::Instance;
+use super::snapshots::{of, paths_first};
+use crate::database::Database;
+use crate::files::FilePlan;
+use crate::opening::{Moved, open};
+use crate::shared::{DatabaseList, Link, Listed, Phase};
+use crate::snapshots;
+use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn};
+use furrow_tables::{DatabaseState, EngineError};
+use furrow_types::Guid;
+use std::path::Path;
+use std::sync::Arc;
+
+impl Instance {
+    /// RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: 3137 unless it is the only snapshot of the database,
+    /// 3101 where somebody uses either.
+    pub fn revert_to_snapshot(
+        &self,
+        name: &str,
+        snapshot: &str,
+    ) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let no = || of(3137);
+        let mut source = self.listed(&list, name, no)?;
+        let snapshot = self.listed(&list, snapshot, no)?;
+        let others = Self::snapshots_of(&list, source.id);
+        if others.len() != 1 || others.first().is_none_or(|only| only.id != snapshot.id) {
+            return Err(no());
+        }
+        if snapshot.phase != Phase::Snapshot {
+            return Err(no());
+        }
+        if source.phase != Phase::Reverting {
+            let database = self.database(name).map_err(|_| no())?;
+            self.database(&snapshot.name).map_err(|_| no())?;
+            source = self.begin_revert(&mut list, (source, &database), &snapshot)?;
+        }
+        self.finish_revert(&mut list, &source, &snapshot)
+    }
+
+    fn begin_revert(
+        &self,
+        list: &mut DatabaseList,
+        (source, database): (Listed, &Arc<Database>),
+        snapshot: &Listed,
+    ) -> Result<Listed, EngineError> {
+        let in_use = |_| of(3101);
+        database.refuse_entry_unless_used().map_err(in_use)?;
+        let reader = self.database(&snapshot.name)?;
+        if reader.refuse_entry_unless_used().is_err() {
+            database.allow_entry();
+            return Err(of(3101));
+        }
+        let layout = layout_of(database);
+        let reverting = Listed {
+            phase: Phase::Reverting,
+            paths: database.all_paths(),
+            layout,
+            link: Link {
+                database: snapshot.id,
+                lsn: snapshots::last_lsn(database),
+            },
+            ..source
+        };
+        let noted = list.change(|all| {
+            let ours = all.iter_mut().filter(|d| d.id == reverting.id);
+            ours.for_each(|d| d.clone_from(&reverting));
+        });
+        match noted {
+            Ok(()) => {
+                // Nothing of it is wanted any more: no checkpoint.
+                database.abandon();
+                reader.abandon();
+                database.kept.remove(reader.id);
+                Ok(reverting)
+            }
+            Err(error) => {
+                database.allow_entry();
+                reader.allow_entry();
+                Err(error.into())
+            }
+        }
+    }
+
+    /// The rest of a revert; a start of the instance begins here.
+    pub(super) fn finish_revert(
+        &self,
+        list: &mut DatabaseList,
+        source: &Listed,
+        snapshot: &Listed,
+    ) -> Result<Arc<Database>, EngineError> {
+        let primary = paths_first(source);
+        // The old handles must be gone before the files can be locked again.
+        self.forget(&source.name);
+        self.forget(&snapshot.name);
+        self.enter(source, &primary, None, DatabaseState::Restoring);
+        let pending = DatabaseState::RecoveryPending;
+        self.enter(snapshot, &paths_first(snapshot), None, pending);
+        let read_only = snapshots::write_back(&self.shared, source, snapshot)?;
+        let log = source.layout.iter().filter(|plan| plan.filegroup == 0);
+        let moved = Moved {
+            home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
+            attaching: true,
+            // The new log goes where the old one was.
+            paths: log.map(|plan| plan.path.clone()).collect(),
+            at: source
+                .layout
+                .iter()
+                .map(|f| (f.id, f.path.clone()))
+                .collect(),
+            ..Moved::default()
+        };
+        let resumed = self.resume_snapshots(list, source.id)?;
+        let id = DatabaseId(source.id);
+        let opened = open(&self.shared, id, &source.name, &primary, &moved);
+        let database = match opened {
+            Ok(database) => database,
+            Err(error) => {
+                self.open_snapshots(None, resumed);
+                return Err(error);
+            }
+        };
+        for file in database.file_list()? {
+            // A file that was moved since lies where it lay before the revert.
+            let plan = source.layout.iter().find(|plan| plan.id == file.id.0);
+            if let Some(plan) = plan.filter(|plan| plan.path != file.path) {
+                database.note_path(file.id, &plan.path)?;
+            }
+        }
+        let binding = Guid(source.binding);
+        let added = source.layout.iter().filter(|plan| plan.filegroup != 0);
+        for plan in added.filter(|plan| !snapshot.layout.iter().any(|of| of.id == plan.id)) {
+            crate::files::remove_own(&*self.shared.volume, &plan.path, binding)?;
+        }
+        let whole = Listed {
+            link: Link {
+                lsn: Lsn::ZERO,
+                ..Link::default()
+            },
+            ..source.clone()
+        };
+        self.list_whole(list, &whole)?;
+        self.enter_started(&whole, &database)?;
+        self.open_snapshots(Some(&database), resumed);
+        if read_only {
+            database.set_read_only(true)?;
+        }
+        self.log_line(&format!(
+            "Database '{}' was reverted to database snapshot '{}'.",
+            source.name, snapshot.name
+        ));
+        Ok(database)
+    }
+
+    /// Goes on with a revert that was cut short. Where it cannot be done, the database stays RESTORING, and
+    /// the statement can be given again.
+    pub(super) fn start_reverting(&self, list: &mut DatabaseList, source: &Listed) {
+        let snapshot = list.databases.iter().find(|d| d.id == source.link.database);
+        let reverted = match snapshot.cloned() {
+            Some(snapshot) if self.shared.config.open_databases => {
+                self.finish_revert(list, source, &snapshot).map(drop)
+            }
+            _ => Err(of(3137)),
+        };
+        if let Err(error) = reverted {
+            self.say_not_opened(source, &error);
+            self.enter(source, &paths_first(source), None, DatabaseState::Restoring);
+        }
+    }
+}
+
+/// The data files and the log of an open database, where they are.
+fn layout_of(database: &Database) -> Vec<FilePlan> {
+    let plan = |id: FileId, filegroup, name, path| FilePlan {
+        id: id.0,
+        filegroup,
+        name,
+        path,
+        size_pages: 0,
+        max_pages: None,
+        growth: FileGrowth::None,
+    };
+    let data = database.files.files().into_iter();
+    let mut layout: Vec<FilePlan> = data
+        .map(|file| plan(file.id, file.filegroup, file.name, file.path))
+        .collect();
+    let log = database.keeper.log_entry();
+    layout.push(plan(FileId(2), 0, log.name, log.path));
+    layout
+}
