@@ -111,6 +111,17 @@ pub struct SetLog {
     pub bytes: u64,
 }
 
+/// How a backup set is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetEncryption {
+    /// `AES_256`.
+    pub algorithm: String,
+    /// The name that the key had.
+    pub key: String,
+    /// The thumbprint of the key, in hexadecimal digits.
+    pub thumbprint: String,
+}
+
 /// What a backup set says of itself. LSNs are the engine's 64-bit form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetInfo {
@@ -165,6 +176,9 @@ pub struct SetInfo {
     pub base: Guid,
     /// The name of the codec; empty where it is not compressed.
     pub compression: String,
+    /// Of an encrypted set, the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<SetEncryption>,
     /// Whether page checksums were verified.
     pub checksums: bool,
     /// Whether damaged pages were found.
@@ -187,6 +201,16 @@ impl SetInfo {
     /// The text.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// What an encrypted set says to those without its key: neither files nor log.
+    #[must_use]
+    pub(super) fn outline(&self) -> SetInfo {
+        SetInfo {
+            files: Vec::new(),
+            log: SetLog::default(),
+            ..self.clone()
+        }
     }
 
     /// Reads the text.

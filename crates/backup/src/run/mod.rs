@@ -14,6 +14,7 @@
 //! The session's thread starts the others and waits: it reports progress and looks for a cancel. When
 //! anything fails, every queue is broken off, and what was written is removed or cut off.
 
+mod pacer;
 mod pipeline;
 mod produce;
 pub(crate) mod queue;
@@ -22,7 +23,7 @@ mod target;
 pub use target::Device;
 
 use crate::BackupError;
-use crate::media::{BackupKind, Codec, SetFile, SetInfo, SetLog};
+use crate::media::{BackupKey, BackupKind, Codec, SetEncryption, SetFile, SetInfo, SetLog};
 use furrow_engine::{BackupScope, BackupSource, Database};
 use furrow_format::RecoveryModel;
 use furrow_io::random;
@@ -44,6 +45,10 @@ pub struct BackupRequest {
     pub devices: Vec<Device>,
     /// How payloads are packed.
     pub codec: Codec,
+    /// The key that the set is encrypted with.
+    pub key: Option<BackupKey>,
+    /// Megabytes a second that are read of the data files and the log at most.
+    pub throttle_mb_per_s: Option<u32>,
     /// Whether page checksums are verified on the way.
     pub checksum: bool,
     /// Whether damaged pages are copied and recorded; else they end the backup (3043).
@@ -224,6 +229,15 @@ fn model_name(model: RecoveryModel) -> &'static str {
     }
 }
 
+fn encryption(key: &BackupKey) -> SetEncryption {
+    let thumbprint = key.thumbprint();
+    SetEncryption {
+        algorithm: "AES_256".to_owned(),
+        key: key.name().to_owned(),
+        thumbprint: thumbprint.iter().map(|b| format!("{b:02X}")).collect(),
+    }
+}
+
 /// The files of a database, the log among them.
 fn set_files(db: &Database) -> Result<Vec<SetFile>, BackupError> {
     let groups = db.filegroups();
@@ -293,6 +307,7 @@ fn begin_info(
             _ => Guid([0; 16]),
         },
         compression: request.codec.name().to_owned(),
+        encryption: request.key.as_ref().map(encryption),
         checksums: request.checksum,
         damaged: false,
         copy_only: request.copy_only,

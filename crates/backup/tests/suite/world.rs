@@ -66,6 +66,8 @@ pub fn request(stripes: usize) -> BackupRequest {
     BackupRequest {
         devices: (0..stripes).map(device).collect(),
         codec: Codec::None,
+        key: None,
+        throttle_mb_per_s: None,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,

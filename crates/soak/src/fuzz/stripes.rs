@@ -43,6 +43,8 @@ fn request() -> BackupRequest {
     BackupRequest {
         devices: vec![Device::Disk(PATH.into())],
         codec: Codec::Zstd(1),
+        key: None,
+        throttle_mb_per_s: None,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,

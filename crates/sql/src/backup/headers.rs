@@ -269,12 +269,21 @@ const HEADER: &[Column] = &[
     ("EncryptorType", nvarchar(32)),
 ];
 
+/// The bytes of hexadecimal digits.
+fn thumbprint(digits: &str) -> Vec<u8> {
+    let pairs = digits.as_bytes().as_chunks::<2>().0.iter();
+    pairs
+        .filter_map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
+        .collect()
+}
+
 fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
     let named = |name: &str| match name {
         "" => Value::Null,
         name => text(name),
     };
     let bit = Value::Bit;
+    let encryption = info.encryption.as_ref();
     let flags = i32::from(info.checksums) << 4 | i32::from(info.damaged) << 5;
     let flags = flags | i32::from(info.read_only) << 2;
     let created = DateTime::new(info.created.0, info.created.1).unwrap_or(DateTime::EPOCH);
@@ -332,8 +341,8 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
         Value::Guid(info.set),
         Value::BigInt(info.stored_bytes as i64),
         Value::TinyInt(0),
-        Value::Null,
-        Value::Null,
-        Value::Null,
+        encryption.map_or(Value::Null, |e| text(&e.algorithm.to_lowercase())),
+        encryption.map_or(Value::Null, |e| Value::Binary(thumbprint(&e.thumbprint))),
+        encryption.map_or(Value::Null, |_| text("CERTIFICATE")),
     ]
 }

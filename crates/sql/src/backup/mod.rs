@@ -1,6 +1,7 @@
 //! BACKUP and RESTORE: options read, messages sent, `furrow_backup` called.
 
 mod headers;
+mod keys;
 mod options;
 mod restore;
 mod trace;

@@ -1,6 +1,6 @@
 //! Options of BACKUP and RESTORE.
 
-use super::text;
+use super::{keys, text};
 use furrow_backup::media::Codec;
 use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES};
 use furrow_context::error::{Result, refuse, unsupported};
@@ -75,6 +75,15 @@ pub(super) fn transfer_bytes(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
     }
 }
 
+/// THROTTLE: megabytes a second that a backup reads at most. Furrow's own option.
+fn throttle(run: &mut Run<'_>, option: &Opt) -> Result<u32> {
+    let rate = number(run, option)?;
+    match u32::try_from(rate) {
+        Ok(rate @ 1..) => Ok(rate),
+        _ => refuse(3250, &[rate.into(), "THROTTLE".into()]),
+    }
+}
+
 /// BUFFERCOUNT.
 pub(super) fn buffer_count(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
     let buffers = number(run, option)?;
@@ -140,6 +149,8 @@ fn plain() -> BackupRequest {
     BackupRequest {
         devices: Vec::new(),
         codec: Codec::None,
+        key: None,
+        throttle_mb_per_s: None,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,
@@ -170,6 +181,8 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt]) -> Result<Asked> {
             "DIFFERENTIAL" => request.differential = true,
             "FORMAT" => (request.format, request.init) = (true, true),
             "INIT" => request.init = true,
+            "ENCRYPTION" => request.key = Some(keys::asked(run, option)?),
+            "THROTTLE" => request.throttle_mb_per_s = Some(throttle(run, option)?),
             "COMPRESSION" => request.codec = compression(run, option)?,
             "BLOCKSIZE" => block_size(run, option)?,
             "BUFFERCOUNT" => request.buffer_count = Some(buffer_count(run, option)?),
@@ -182,7 +195,7 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt]) -> Result<Asked> {
             // What they ask for is so in any case, or concerns tapes.
             "NOINIT" | "NOFORMAT" | "SKIP" | "NOSKIP" | "STOP_ON_ERROR" | "NO_COMPRESSION"
             | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART" => {}
-            "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" => {
+            "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" | "PASSWORD" | "MEDIAPASSWORD" => {
                 let name = option.name.to_lowercase();
                 return Err(Message::new(3032, &[name.into()]).into());
             }

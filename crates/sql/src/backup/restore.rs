@@ -2,7 +2,7 @@
 
 use super::options::{self, number, value_text};
 use super::{
-    Progress, abnormally, closing, database_name, device, headers, not_of_the_system,
+    Progress, abnormally, closing, database_name, device, headers, keys, not_of_the_system,
     outside_transaction, shown_path, terminated, text,
 };
 use crate::paths::path;
@@ -66,7 +66,12 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
             "BLOCKSIZE" => options::block_size(run, option)?,
             "BUFFERCOUNT" => drop(options::buffer_count(run, option)?),
             "MAXTRANSFERSIZE" => drop(options::transfer_bytes(run, option)?),
-            "MEDIANAME" | "MEDIAPASSWORD" | "PASSWORD" => drop(value_text(run, option)?),
+            "MEDIANAME" => drop(value_text(run, option)?),
+            // No media of ours have a password: one that is stated belongs to other media.
+            "MEDIAPASSWORD" | "PASSWORD" => {
+                let name = option.name.to_lowercase();
+                return Err(Message::new(3032, &[name.into()]).into());
+            }
             "STOP_ON_ERROR" | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART"
             | "LOADHISTORY" => {}
             other => return Err(unsupported(&format!("RESTORE WITH {other}"))),
@@ -130,7 +135,9 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
         RestoreKind::VerifyOnly => verify_only(run, &asked, &paths),
         _ => {
             let volume = Arc::clone(run.cx.server.instance().volume());
+            let keys = keys::ring(run);
             let told = MediaSet::open(&*volume, &paths)
+                .map(|media| media.with_keys(&keys))
                 .and_then(|media| headers::rows(&media, written.kind, asked.request.position));
             let told = told.map_err(|e| terminated(&e, statement))?;
             headers::send(run, &told);
@@ -159,6 +166,7 @@ fn database(
     }
     let media = MediaSet::open(&**instance.volume(), &paths);
     let media = media.map_err(|e| terminated(&e, statement))?;
+    let media = media.with_keys(&keys::ring(run));
     let mut progress = Progress {
         run,
         database: name.to_owned(),
@@ -203,6 +211,7 @@ impl Listener for Quiet<'_, '_, '_> {
 fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()> {
     let volume = Arc::clone(run.cx.server.instance().volume());
     let statement = called(RestoreKind::VerifyOnly);
+    let keys = keys::ring(run);
     let mut progress = Progress {
         run,
         database: String::new(),
@@ -211,6 +220,7 @@ fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()
     };
     let request = &asked.request;
     let verified = MediaSet::open(&*volume, paths).and_then(|media| {
+        let media = media.with_keys(&keys);
         let mut quiet = Quiet(&mut progress);
         verify(&media, request.position, request.checksum, &mut quiet)
     });

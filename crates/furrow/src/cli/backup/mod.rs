@@ -1,0 +1,71 @@
+//! `furrow backup`: what the files of backups give, without the instance that they come from.
+
+mod args;
+mod rehearse;
+mod scratch;
+
+pub(crate) use args::BackupArguments;
+pub(super) use scratch::{Restored, Scratch};
+
+use super::outcome::{Failure, REFUSED, print};
+use args::{BackupCommand, MediaArguments, ScriptArguments};
+use furrow_backup::MediaSet;
+use furrow_backup::chain::{Chain, ScriptOptions, chains, open_media, script};
+use furrow_io::SystemVolume;
+use std::path::PathBuf;
+
+/// Runs a command of `backup`.
+pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
+    match &options.command {
+        BackupCommand::Script(options) => print_script(options),
+        BackupCommand::Rehearse(options) => rehearse::run(options),
+    }
+}
+
+/// Media sets, and the chains on them.
+pub(super) fn read(
+    media: &[PathBuf],
+    database: Option<&str>,
+) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
+    let refused = |e: &dyn std::fmt::Display| Failure::new(REFUSED, e.to_string());
+    // The same file named twice, as `*.bak extra.bak` does, counts once.
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for path in media {
+        let path = std::path::absolute(path).map_err(|e| refused(&e))?;
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    let media = open_media(&SystemVolume::new(), &paths).map_err(|e| refused(&e))?;
+    let chains = chains(&media, database).map_err(|e| refused(&e))?;
+    Ok((media, chains))
+}
+
+fn read_of(files: &MediaArguments) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
+    read(&files.media, files.database.as_deref())
+}
+
+fn print_script(options: &ScriptArguments) -> Result<u8, Failure> {
+    let (_, chains) = read_of(&options.files)?;
+    if let Some(name) = options.name.as_ref().filter(|_| chains.len() > 1) {
+        let names: Vec<&str> = chains.iter().map(Chain::database).collect();
+        return Err(Failure::new(
+            REFUSED,
+            format!(
+                "the files hold backups of several databases ({}), which cannot all be restored as {name}: \
+                 choose one by --database",
+                names.join(", ")
+            ),
+        ));
+    }
+    let to = options.to.as_ref().map(std::path::absolute).transpose();
+    let how = ScriptOptions {
+        name: options.name.clone(),
+        to: to.map_err(|e| Failure::new(REFUSED, e.to_string()))?,
+        replace: options.replace,
+        norecovery: options.norecovery,
+    };
+    let scripts: Vec<String> = chains.iter().map(|chain| script(chain, &how)).collect();
+    print(&scripts.join("\n"))?;
+    Ok(0)
+}
