@@ -48,6 +48,14 @@ impl KeyRing {
         ring
     }
 
+    /// One key alone.
+    pub fn of(key: BackupKey) -> KeyRing {
+        KeyRing {
+            keys: vec![key],
+            bad: Vec::new(),
+        }
+    }
+
     /// Adds the keys in a directory, if it is there.
     pub fn add_directory(&mut self, volume: &dyn Volume, directory: &Path) {
         let mut paths = volume.list(directory).unwrap_or_default();

@@ -3,13 +3,13 @@
 use crate::BackupError;
 use furrow_format::Lsn;
 use furrow_io::time::WallTime;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Why media do not give a chain.
 #[derive(Debug, thiserror::Error)]
 pub enum ChainError {
     /// A file is no stripe, cannot be read, or does not belong to the others.
-    #[error("{}: {}", .1.display(), texts(.0))]
+    #[error("{}", texts(.0, .1))]
     Media(#[source] BackupError, PathBuf),
     /// Stripes of a media set are missing.
     #[error("{}", missing(.0, *.1, .2))]
@@ -57,15 +57,24 @@ pub enum ChainError {
     },
 }
 
-fn texts(error: &BackupError) -> String {
+fn texts(error: &BackupError, path: &Path) -> String {
     let messages = error.messages();
     let texts: Vec<String> = messages
         .iter()
         .map(|m| format!("Msg {}: {}", m.number, m.text))
         .collect();
-    match texts.is_empty() {
+    let text = match texts.is_empty() {
         true => error.to_string(),
         false => texts.join(" "),
+    };
+    let key = match messages.iter().any(|m| m.number == 33_111) {
+        true => "; name the file of its key by --key",
+        false => "",
+    };
+    let path = path.display().to_string();
+    match text.contains(&path) {
+        true => text,
+        false => format!("{path}: {text}{key}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::error::ChainError;
 use crate::BackupError;
+use crate::keys::KeyRing;
 use crate::media::StripeReader;
 use crate::restore::MediaSet;
 use furrow_io::{Access, Open, Volume};
@@ -15,8 +16,13 @@ struct Group {
     stripes: Vec<(u16, PathBuf)>,
 }
 
-/// Opens files in any order: stripes of one media set become one. All stripes of each must be there.
-pub fn open_media(volume: &dyn Volume, paths: &[PathBuf]) -> Result<Vec<MediaSet>, ChainError> {
+/// Opens files in any order: stripes of one media set become one. All stripes of each must be there. Encrypted
+/// media get their key, if it is among these.
+pub fn open_media(
+    volume: &dyn Volume,
+    paths: &[PathBuf],
+    keys: &KeyRing,
+) -> Result<Vec<MediaSet>, ChainError> {
     let mut groups: Vec<Group> = Vec::new();
     for path in paths {
         let (media_set, family, families) = header(volume, path)?;
@@ -30,7 +36,8 @@ pub fn open_media(volume: &dyn Volume, paths: &[PathBuf]) -> Result<Vec<MediaSet
             }),
         }
     }
-    groups.into_iter().map(|group| group.open(volume)).collect()
+    let open = |group: Group| Ok(group.open(volume)?.with_keys(keys));
+    groups.into_iter().map(open).collect()
 }
 
 fn header(volume: &dyn Volume, path: &Path) -> Result<(Guid, u16, u16), ChainError> {

@@ -49,6 +49,15 @@ pub struct MediaHeader {
 }
 
 impl MediaHeader {
+    /// The stripe's own GUID: the media set's with the number of the stripe.
+    pub fn family_guid(&self) -> Guid {
+        let mut guid = self.media_set;
+        let [a, b] = self.family.to_le_bytes();
+        let [.., low, high] = &mut guid.0;
+        (*low, *high) = (*low ^ a, *high ^ b);
+        guid
+    }
+
     /// The bytes of the unit. Texts that do not fit are cut.
     pub fn encode(&self) -> [u8; UNIT] {
         let mut unit = [0; UNIT];

@@ -122,6 +122,16 @@ pub struct SetEncryption {
     pub thumbprint: String,
 }
 
+impl SetEncryption {
+    /// The bytes of the thumbprint.
+    pub fn thumbprint_bytes(&self) -> Vec<u8> {
+        let pairs = self.thumbprint.as_bytes().as_chunks::<2>().0.iter();
+        pairs
+            .filter_map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
+            .collect()
+    }
+}
+
 /// What a backup set says of itself. LSNs are the engine's 64-bit form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetInfo {
@@ -201,6 +211,13 @@ impl SetInfo {
     /// The text.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// `Flags` of RESTORE HEADERONLY: 4 read-only, 16 with checksums, 32 damaged.
+    pub fn flags(&self) -> i32 {
+        i32::from(self.read_only) << 2
+            | i32::from(self.checksums) << 4
+            | i32::from(self.damaged) << 5
     }
 
     /// What an encrypted set says to those without its key: neither files nor log.

@@ -64,6 +64,12 @@ impl MediaSet {
         self.stripes.iter().map(|s| s.path.clone()).collect()
     }
 
+    /// The stripes: their files and headers.
+    pub fn stripes(&self) -> Vec<(PathBuf, MediaHeader)> {
+        let stripe = |s: &Stripe| (s.path.clone(), s.reader.header().clone());
+        self.stripes.iter().map(stripe).collect()
+    }
+
     /// The header of the first stripe that was given.
     pub fn header(&self) -> Option<&MediaHeader> {
         self.stripes.first().map(|s| s.reader.header())

@@ -23,13 +23,16 @@ mod target;
 pub use target::Device;
 
 use crate::BackupError;
-use crate::media::{BackupKey, BackupKind, Codec, SetEncryption, SetFile, SetInfo, SetLog};
+use crate::media::{
+    BackupKey, BackupKind, Codec, MediaHeader, SetEncryption, SetFile, SetInfo, SetLog,
+};
 use furrow_engine::{BackupScope, BackupSource, Database};
 use furrow_format::RecoveryModel;
 use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
 use furrow_types::Guid;
 use pipeline::Pipeline;
+use std::path::PathBuf;
 use std::sync::Arc;
 use target::Target;
 
@@ -93,6 +96,8 @@ pub struct FilePages {
 pub struct BackupReport {
     /// The end of the set.
     pub info: SetInfo,
+    /// The stripes: where they are, and their headers.
+    pub stripes: Vec<(PathBuf, MediaHeader)>,
     /// The set's position on the media.
     pub position: u16,
     /// Pages of each data file.
@@ -210,6 +215,7 @@ fn run(
     let data = info.files.iter().filter(|f| f.filegroup != 0);
     let log = info.files.iter().find(|f| f.filegroup == 0).map(named);
     Ok(BackupReport {
+        stripes: target.stripes(),
         position: target.position(),
         files: data.map(named).collect(),
         log: log.unwrap_or(FilePages {

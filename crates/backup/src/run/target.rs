@@ -51,6 +51,7 @@ pub(crate) struct Target {
     volume: Arc<dyn Volume>,
     stripes: Vec<Stripe>,
     pub(crate) writers: Vec<StripeWriter>,
+    headers: Vec<MediaHeader>,
     position: u16,
 }
 
@@ -75,6 +76,7 @@ impl Target {
             volume: Arc::clone(volume),
             stripes: Vec::new(),
             writers: Vec::new(),
+            headers: Vec::new(),
             position: 1,
         };
         match target.begin(request, info) {
@@ -127,6 +129,7 @@ impl Target {
             let begun = writer.write_text(ChunkKind::Begin, info);
             begun.map_err(|e| stripe.failed(&e))?;
             self.writers.push(writer);
+            self.headers.push(header);
         }
         Ok(())
     }
@@ -192,6 +195,12 @@ impl Target {
             }
         }
         Ok(found)
+    }
+
+    /// The stripes: where they are, and their headers.
+    pub(crate) fn stripes(&self) -> Vec<(PathBuf, MediaHeader)> {
+        let paths = self.stripes.iter().map(|s| s.device.path());
+        paths.zip(self.headers.iter().cloned()).collect()
     }
 
     /// The set's position on the media.

@@ -9,13 +9,13 @@ use furrow_engine::{DatabaseState, FileGrowth, FileSpec, Session};
 use furrow_format::RecoveryModel;
 use std::path::PathBuf;
 
-fn full_model(world: &World) {
+pub fn full_model(world: &World) {
     let mut options = world.db.options();
     options.recovery_model = RecoveryModel::Full;
     world.db.set_options(options).unwrap();
 }
 
-fn log_request(name: &str) -> BackupRequest {
+pub fn log_request(name: &str) -> BackupRequest {
     let device = Device::Disk(PathBuf::from(format!("d/{name}.trn")));
     BackupRequest {
         devices: vec![device],

@@ -6,5 +6,7 @@
 mod chain;
 mod damaged;
 mod differential;
+mod encrypted;
+mod scattered;
 mod under_load;
 mod world;

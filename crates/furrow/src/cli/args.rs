@@ -241,6 +241,9 @@ pub(crate) struct CheckArguments {
     /// With --backup: only this database
     #[arg(long, value_name = "NAME", requires = "backup")]
     pub(crate) database: Option<String>,
+    /// With --backup: the file of a key, for encrypted backups
+    #[arg(long = "key", value_name = "FILE", requires = "backup")]
+    pub(crate) keys: Vec<PathBuf>,
     /// With --backup: where the scratch directory is made [default: the system's directory for temporary files]
     #[arg(long, value_name = "DIR", requires = "backup")]
     pub(crate) dir: Option<PathBuf>,

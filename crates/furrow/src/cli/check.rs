@@ -48,7 +48,7 @@ fn check_backup(options: &CheckArguments) -> Result<Result<Report, CheckError>, 
         INTERRUPTED => failure,
         _ => Failure::new(USAGE, failure.text),
     };
-    let read = backup::read(&options.files, options.database.as_deref());
+    let read = backup::read(&options.files, &options.keys, options.database.as_deref());
     let (media, chains) = read.map_err(not_checked)?;
     let [chain] = chains.as_slice() else {
         let names: Vec<&str> = chains.iter().map(Chain::database).collect();

@@ -186,17 +186,12 @@ fn label(media: &MediaSet) -> Vec<Vec<Value>> {
             "" => Value::Null,
             name => text(name),
         };
-        // The family's own GUID: the set's with the number of the stripe.
-        let mut family = header.media_set;
-        let [a, b] = header.family.to_le_bytes();
-        let [.., low, high] = &mut family.0;
-        (*low, *high) = (*low ^ a, *high ^ b);
         vec![
             named(&header.name),
             Value::Guid(header.media_set),
             Value::Int(i32::from(header.families)),
             Value::Int(i32::from(header.family)),
-            Value::Guid(family),
+            Value::Guid(header.family_guid()),
             Value::Int(1),
             Value::TinyInt(0),
             named(&header.description),
@@ -269,14 +264,6 @@ const HEADER: &[Column] = &[
     ("EncryptorType", nvarchar(32)),
 ];
 
-/// The bytes of hexadecimal digits.
-fn thumbprint(digits: &str) -> Vec<u8> {
-    let pairs = digits.as_bytes().as_chunks::<2>().0.iter();
-    pairs
-        .filter_map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
-        .collect()
-}
-
 fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
     let named = |name: &str| match name {
         "" => Value::Null,
@@ -284,8 +271,6 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
     };
     let bit = Value::Bit;
     let encryption = info.encryption.as_ref();
-    let flags = i32::from(info.checksums) << 4 | i32::from(info.damaged) << 5;
-    let flags = flags | i32::from(info.read_only) << 2;
     let created = DateTime::new(info.created.0, info.created.1).unwrap_or(DateTime::EPOCH);
     vec![
         named(&info.name),
@@ -317,7 +302,7 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
         Value::Int(0),
         Value::Int(0),
         text(&info.server),
-        Value::Int(flags),
+        Value::Int(info.flags()),
         Value::Guid(info.binding),
         Value::Guid(info.fork),
         text("SQL_Latin1_General_CP1_CI_AS"),
@@ -342,7 +327,7 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
         Value::BigInt(info.stored_bytes as i64),
         Value::TinyInt(0),
         encryption.map_or(Value::Null, |e| text(&e.algorithm.to_lowercase())),
-        encryption.map_or(Value::Null, |e| Value::Binary(thumbprint(&e.thumbprint))),
+        encryption.map_or(Value::Null, |e| Value::Binary(e.thumbprint_bytes())),
         encryption.map_or(Value::Null, |_| text("CERTIFICATE")),
     ]
 }

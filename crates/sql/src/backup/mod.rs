@@ -8,6 +8,7 @@ mod trace;
 
 pub(crate) use restore::restore;
 
+use crate::msdb::{SetOnMedia, note_backup};
 use crate::paths::path;
 use furrow_backup::media::BackupKind;
 use furrow_backup::{
@@ -223,6 +224,12 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
         BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL",
         _ => statement,
     };
+    let set = SetOnMedia {
+        stripes: &report.stripes,
+        position: report.position,
+        info: &report.info,
+    };
+    note_backup(run, &set);
     run.inform(closing(called, report.pages(), report.elapsed_us));
     log_backup(run, &report, &request.devices);
     run.done(None);

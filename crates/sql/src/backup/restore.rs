@@ -5,7 +5,9 @@ use super::{
     Progress, abnormally, closing, database_name, device, headers, keys, not_of_the_system,
     outside_transaction, shown_path, terminated, text,
 };
+use crate::msdb::{RestoreNote, SetOnMedia, note_restore};
 use crate::paths::path;
+use furrow_backup::media::SetInfo;
 use furrow_backup::{
     Device as Target, FilePages, Listener, MediaSet, RestoreRequest, recover_only,
     restore_database, restore_log, verify,
@@ -182,6 +184,18 @@ fn database(
     progress.percent(100);
     let told = report.database.map(|d| d.take_told()).unwrap_or_default();
     told.into_iter().for_each(|message| run.inform(message));
+    let restored = RestoreNote {
+        set: SetOnMedia {
+            stripes: &media.stripes(),
+            position: asked.request.position.unwrap_or(1),
+            info: &report.info,
+        },
+        database: name,
+        replace: asked.request.replace,
+        recovery: asked.request.recovery,
+        files: placed(&report.info, &asked.request),
+    };
+    note_restore(run, &restored);
     run.inform(closing(statement, report.pages, report.elapsed_us));
     let devices: Vec<String> = paths
         .iter()
@@ -195,6 +209,17 @@ fn database(
     instance.error_log().write(source, &text);
     run.done(None);
     Ok(())
+}
+
+/// Where the files of a set went.
+fn placed(info: &SetInfo, request: &RestoreRequest) -> Vec<(u16, PathBuf)> {
+    let placed = info.files.iter().map(|file| {
+        let lower = file.name.to_lowercase();
+        let moved = request.moves.iter().find(|m| m.0.to_lowercase() == lower);
+        let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
+        (file.id, path)
+    });
+    placed.collect()
 }
 
 /// Percents alone.

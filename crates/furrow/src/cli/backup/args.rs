@@ -15,8 +15,18 @@ pub(crate) struct BackupArguments {
 pub(crate) enum BackupCommand {
     /// Prints the RESTORE statements for the backups in these files, read from the files alone
     Script(ScriptArguments),
+    /// Makes a key for encrypted backups: a file that only its owner can read
+    Key(KeyArguments),
     /// Restores the backups into a scratch directory, checks the database, and removes it: 0 sound, 1 not
     Rehearse(RehearseArguments),
+}
+
+/// Options of `backup key`.
+#[derive(Debug, Args)]
+pub(crate) struct KeyArguments {
+    /// The file; it must not exist yet. An instance finds the key NAME in keys/NAME.key of its directory
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 /// The files of backups.
@@ -28,6 +38,9 @@ pub(crate) struct MediaArguments {
     /// Only this database [default: all that are in the files]
     #[arg(long, value_name = "NAME")]
     pub(crate) database: Option<String>,
+    /// The file of a key, for encrypted backups; several: --key a.key --key b.key
+    #[arg(long = "key", value_name = "FILE")]
+    pub(crate) keys: Vec<PathBuf>,
 }
 
 /// Options of `backup script`.

@@ -1,16 +1,17 @@
 //! `furrow backup`: what the files of backups give, without the instance that they come from.
 
 mod args;
+mod key;
 mod rehearse;
 mod scratch;
 
 pub(crate) use args::BackupArguments;
-pub(super) use scratch::{Restored, Scratch};
+pub(super) use scratch::Scratch;
 
 use super::outcome::{Failure, REFUSED, print};
 use args::{BackupCommand, MediaArguments, ScriptArguments};
-use furrow_backup::MediaSet;
 use furrow_backup::chain::{Chain, ScriptOptions, chains, open_media, script};
+use furrow_backup::{KeyRing, MediaSet};
 use furrow_io::SystemVolume;
 use std::path::PathBuf;
 
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
     match &options.command {
         BackupCommand::Script(options) => print_script(options),
+        BackupCommand::Key(options) => key::make(&options.file),
         BackupCommand::Rehearse(options) => rehearse::run(options),
     }
 }
@@ -25,6 +27,7 @@ pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
 /// Media sets, and the chains on them.
 pub(super) fn read(
     media: &[PathBuf],
+    key_files: &[PathBuf],
     database: Option<&str>,
 ) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
     let refused = |e: &dyn std::fmt::Display| Failure::new(REFUSED, e.to_string());
@@ -36,13 +39,17 @@ pub(super) fn read(
             paths.push(path);
         }
     }
-    let media = open_media(&SystemVolume::new(), &paths).map_err(|e| refused(&e))?;
+    let (volume, mut keys) = (SystemVolume::new(), KeyRing::from_environment());
+    for file in key_files {
+        keys.add_file(&volume, file).map_err(|e| refused(&e))?;
+    }
+    let media = open_media(&volume, &paths, &keys).map_err(|e| refused(&e))?;
     let chains = chains(&media, database).map_err(|e| refused(&e))?;
     Ok((media, chains))
 }
 
 fn read_of(files: &MediaArguments) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
-    read(&files.media, files.database.as_deref())
+    read(&files.media, &files.keys, files.database.as_deref())
 }
 
 fn print_script(options: &ScriptArguments) -> Result<u8, Failure> {
