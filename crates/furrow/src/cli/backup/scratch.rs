@@ -46,6 +46,10 @@ pub(crate) struct Restored {
 impl Scratch {
     /// Makes the directory, and listens for Ctrl-C.
     pub(crate) fn make(dir: Option<&Path>, quiet: bool) -> Result<Scratch, Failure> {
+        let directory = Arc::new(Mutex::new(None));
+        let stop = Arc::new(AtomicBool::new(false));
+        // Before there is a directory that could be left.
+        listen(&directory, &stop)?;
         let mut named = tempfile::Builder::new();
         named.prefix("furrow-rehearse-");
         let made = match dir {
@@ -59,38 +63,18 @@ impl Scratch {
         })?;
         let path = std::path::absolute(made.path());
         let path = path.map_err(|e| Failure::new(REFUSED, e.to_string()))?;
-        let scratch = Scratch {
-            directory: Arc::new(Mutex::new(Some(made))),
+        if let Ok(mut directory) = directory.lock() {
+            *directory = Some(made);
+        }
+        Ok(Scratch {
+            directory,
             path,
-            stop: Arc::new(AtomicBool::new(false)),
+            stop,
             visible: !quiet && std::io::stderr().is_terminal(),
-        };
-        scratch.listen()?;
-        Ok(scratch)
+        })
     }
 
-    /// The first Ctrl-C ends what runs; the second one removes the directory and ends the process.
-    fn listen(&self) -> Result<(), Failure> {
-        let stop = Arc::clone(&self.stop);
-        // Not owned: the handler lasts as long as the process.
-        let directory = Arc::downgrade(&self.directory);
-        let handler = move || {
-            if stop.swap(true, Ordering::SeqCst) {
-                let directory = directory.upgrade();
-                let mut held = directory.as_ref().and_then(|d| d.lock().ok());
-                if let Some(held) = &mut held {
-                    drop(held.take());
-                }
-                // Locked still: the program's other end waits for this one.
-                std::process::exit(i32::from(INTERRUPTED));
-            }
-            eprintln!("\nstopping: what was restored is removed");
-        };
-        ctrlc::set_handler(handler)
-            .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
-    }
-
-    pub(crate) fn is_stopped(&self) -> bool {
+    fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
 
@@ -183,6 +167,9 @@ impl Scratch {
                 checksum: None,
                 continue_after_error: step.info.damaged,
             };
+            if self.is_stopped() {
+                return Err(Scratch::interrupted());
+            }
             let mut shown = Shown {
                 scratch: self,
                 task,
@@ -223,6 +210,27 @@ impl Scratch {
         let text = format!("{set} cannot be restored: {}", texts.join(" "));
         Failure::new(FAILED, text)
     }
+}
+
+/// The first Ctrl-C ends what runs; the second one removes the directory and ends the process.
+fn listen(directory: &Arc<Mutex<Option<TempDir>>>, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let stop = Arc::clone(stop);
+    // Not owned: the handler lasts as long as the process.
+    let directory = Arc::downgrade(directory);
+    let handler = move || {
+        if stop.swap(true, Ordering::SeqCst) {
+            let directory = directory.upgrade();
+            let mut held = directory.as_ref().and_then(|d| d.lock().ok());
+            if let Some(held) = &mut held {
+                drop(held.take());
+            }
+            // Locked still: the program's other end waits for this one.
+            std::process::exit(i32::from(INTERRUPTED));
+        }
+        eprintln!("\nstopping: what was restored is removed");
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
 }
 
 impl Drop for Scratch {
