@@ -22,8 +22,8 @@ pub enum ChainError {
     NoDatabase(String, String),
     /// Differential and log backups alone.
     #[error(
-        "there is no full backup of database {database} in these files: name the files of the full backup that \
-         was taken before {}, too{}", shown_time(*before_us), base(checkpoint)
+        "there is no full backup of database {database} in these files: name the files of the full backup \
+         that was taken before {}, too{}", shown_time(*before_us), base(checkpoint)
     )]
     NoFull {
         /// The database.
@@ -35,8 +35,8 @@ pub enum ChainError {
     },
     /// Log between two sets is missing.
     #[error(
-        "the log of database {database} from LSN {} to {} is missing, between {last} and {next}: name the log \
-         backups taken between {} and {}, too, or leave out {next} and what was taken after it",
+        "the log of database {database} from LSN {} to {} is missing, between {last} and {next}: name \
+         the log backups taken between {} and {}, too, or leave out {next} and what was taken after it",
         shown_lsn(*from_lsn), shown_lsn(*to_lsn), shown_time(*from_us), shown_time(*to_us)
     )]
     Gap {
@@ -97,7 +97,8 @@ fn missing(have: &[(u16, PathBuf)], families: u16, missing: &[u16]) -> String {
         _ => ("stripes", "are"),
     };
     format!(
-        "the media set has {families} stripes, and {what} {} {is} missing ({}): name the files of all stripes",
+        "the media set has {families} stripes, and {what} {} {is} missing ({}): name the files of \
+         all stripes",
         numbers.join(", "),
         have.join(", "),
     )

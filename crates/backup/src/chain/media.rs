@@ -16,8 +16,8 @@ struct Group {
     stripes: Vec<(u16, PathBuf)>,
 }
 
-/// Opens files in any order: stripes of one media set become one. All stripes of each must be there. Encrypted
-/// media get their key, if it is among these.
+/// Opens files in any order: stripes of one media set become one. All stripes of each must be there.
+/// Encrypted media get their key, if it is among these.
 pub fn open_media(
     volume: &dyn Volume,
     paths: &[PathBuf],

@@ -6,7 +6,7 @@
 //! 2. For each database the latest full backup is the start of the chain. The differential backup that is
 //!    built on it and reaches furthest follows, then the log backups, each of which begins where the one
 //!    before it ends or earlier (`plan`). Log that is missing between two sets is an error.
-//! 3. The chain is written as T-SQL (`script`), or restored by whoever has an instance.
+//! 3. The chain is written as T-SQL (`script`), or restored by a caller that has an instance.
 //!
 //! # Invariants
 //! 1. RESTORE accepts the sets of a chain in their order: a chain follows the rules of `restore`, with the

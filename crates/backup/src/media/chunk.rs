@@ -16,7 +16,7 @@
 //! | 48-51 | bytes of the payload in the file, without its padding |
 //! | 52-55 | CRC-32C of the payload in the file and of its padding |
 //! | 56-59 | runs |
-//! | 64-.. | runs, 12 bytes each; of a tail three words of 64 bits, and the tag of 16 bytes where it is encrypted |
+//! | 64-.. | runs, 12 bytes each; of a tail three words of 64 bits, and its tag of 16 bytes |
 //!
 //! A run of pages is the file's number, the first page and the count; of a log block the number of its
 //! virtual log file, its offset there in 512-byte units and its bytes. The payload holds them one after the

@@ -1,13 +1,13 @@
 //! Encryption of payloads: AES-256-GCM.
 //!
-//! 1. A [`BackupKey`] has 32 bytes and a name. Its *thumbprint* is derived from the bytes; it is on the media, so
-//!    that a restore finds the key again, whatever its name is there.
-//! 2. Each backup set has a key of its own, derived from the backup key and the set's GUID. The nonce of a chunk
-//!    is the number of its stripe and its own number: a nonce is used once with each key.
-//! 3. The header of a chunk is authenticated with its payload. A chunk that was exchanged, moved or changed does
-//!    not open, whatever checksums say.
+//! 1. A [`BackupKey`] has 32 bytes and a name. Its *thumbprint* is derived from the bytes. It is on the media,
+//!    so that a restore finds the key again, whatever its name is there.
+//! 2. Each backup set has a key of its own, derived from the backup key and the set's GUID. The nonce of a
+//!    chunk is the number of its stripe and its own number: a nonce is used once with each key.
+//! 3. The header of a chunk is authenticated with its payload. A chunk that was exchanged, moved or changed
+//!    does not open, whatever checksums say.
 
-use super::{MediaError, UNIT};
+use super::{MediaError, THUMBPRINT_BYTES, Thumbprint, UNIT};
 use aes_gcm::aead::{AeadInPlace, KeyInit};
 use aes_gcm::{Aes256Gcm, Nonce, Tag};
 use furrow_types::Guid;
@@ -19,11 +19,6 @@ use std::fmt;
 pub(super) const TAG_BYTES: usize = 16;
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 32;
-/// Bytes of a thumbprint.
-pub const THUMBPRINT_BYTES: usize = 20;
-
-/// What a key is known by on media.
-pub type Thumbprint = [u8; THUMBPRINT_BYTES];
 
 /// A key that backups are encrypted with.
 #[derive(Clone, PartialEq, Eq)]

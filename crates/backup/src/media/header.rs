@@ -13,10 +13,9 @@
 //! | 40-47 | when it was formatted, in microseconds since 1970 |
 //! | 48-49 | bytes of the media name |
 //! | 50-51 | bytes of the media description |
-//! | 52-.. | both, in UTF-8; zeros to the end of the unit. In version 2 the thumbprint of the key goes before: 20 bytes |
+//! | 52-.. | both, in UTF-8; zeros to the end of the unit. Version 2: 20 bytes of thumbprint before them |
 
-use super::cipher::{THUMBPRINT_BYTES, Thumbprint};
-use super::{MediaError, UNIT, bytes_at, crc_without, put};
+use super::{MediaError, THUMBPRINT_BYTES, Thumbprint, UNIT, bytes_at, crc_without, put};
 use furrow_types::Guid;
 
 const MAGIC: [u8; 7] = *b"FURBAK\x00";

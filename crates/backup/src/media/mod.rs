@@ -24,7 +24,7 @@ mod stripe;
 mod writer;
 
 pub use chunk::{ChunkHeader, ChunkKind, MAX_RUNS, Run};
-pub use cipher::{BackupKey, KEY_BYTES, THUMBPRINT_BYTES, Thumbprint};
+pub use cipher::{BackupKey, KEY_BYTES};
 pub use codec::{Codec, Packer, Unpacker};
 pub use header::MediaHeader;
 pub use set::{BackupKind, SetEncryption, SetFile, SetInfo, SetLog};
@@ -39,6 +39,11 @@ pub const UNIT: usize = 4096;
 pub const MAX_PAYLOAD: usize = 4 << 20;
 /// Bytes of the length in front of the readable part of an encrypted text.
 const LENGTH: usize = 4;
+
+/// Bytes of a thumbprint.
+pub(crate) const THUMBPRINT_BYTES: usize = 20;
+/// What the key of encrypted media is known by.
+pub type Thumbprint = [u8; THUMBPRINT_BYTES];
 
 /// What is wrong with a stripe.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

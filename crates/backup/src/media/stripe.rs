@@ -1,7 +1,8 @@
 //! Stripes read chunk by chunk.
 
+use super::Thumbprint;
 use super::chunk::{ChunkHeader, ChunkKind};
-use super::cipher::{BackupKey, TAG_BYTES, Thumbprint};
+use super::cipher::{BackupKey, TAG_BYTES};
 use super::codec::Unpacker;
 use super::{LENGTH, MediaError, MediaHeader, SetInfo, UNIT, bytes_at, padded};
 use furrow_io::mutation::{Mutation, mutated};
@@ -291,7 +292,7 @@ impl StripeReader {
 
     /// The same; of an encrypted set whose key is not there what can be read without it, and that is not
     /// authenticated: no files, no log.
-    pub fn outline(&self, place: &SetPlace) -> Result<SetInfo, MediaError> {
+    pub(crate) fn outline(&self, place: &SetPlace) -> Result<SetInfo, MediaError> {
         if self.locked().is_none() {
             return self.info(place);
         }

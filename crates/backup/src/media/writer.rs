@@ -155,8 +155,8 @@ impl StripeWriter {
     }
 }
 
-/// Encrypts a range of the payload; what is before it is authenticated with the header. The tag goes behind the
-/// payload, that of a tail into the header.
+/// Encrypts a range of the payload; what is before it is authenticated with the header. The tag goes behind
+/// the payload, that of a tail into the header.
 fn seal(
     cipher: &SetCipher,
     header: &mut ChunkHeader,

@@ -87,8 +87,8 @@ impl MediaSet {
         }
     }
 
-    /// What the sets say of themselves, by position, as the first stripe has them. Of encrypted ones whose key
-    /// is not there: neither files nor log.
+    /// What the sets say of themselves, by position, as the first stripe has them. Of encrypted ones whose
+    /// key is not there: neither files nor log.
     pub fn sets(&self) -> Result<Vec<(u16, SetInfo)>, BackupError> {
         let Some(stripe) = self.stripes.first() else {
             return Ok(Vec::new());

@@ -14,8 +14,8 @@ use furrow_io::random::{SliceRandom, seeded, test_seed};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A full backup on three stripes, two log backups, a differential one, a log backup with a file that was added,
-/// and a last one: rows 0 to 99 are there before the full backup, ten more before each of the others.
+/// A full backup on three stripes, two log backups, a differential one, a log backup with a file that was
+/// added, and a last one: rows 0 to 99 are there before the full backup, ten more before each of the others.
 fn written() -> World {
     let world = world();
     full_model(&world);

@@ -244,7 +244,7 @@ pub(crate) struct CheckArguments {
     /// With --backup: the file of a key, for encrypted backups
     #[arg(long = "key", value_name = "FILE", requires = "backup")]
     pub(crate) keys: Vec<PathBuf>,
-    /// With --backup: where the scratch directory is made [default: the system's directory for temporary files]
+    /// With --backup: where the scratch directory is made [default: where the system has temporary files]
     #[arg(long, value_name = "DIR", requires = "backup")]
     pub(crate) dir: Option<PathBuf>,
     /// Print the result as JSON

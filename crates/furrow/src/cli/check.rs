@@ -2,15 +2,12 @@
 
 use super::args::CheckArguments;
 use super::backup::{self, Scratch};
+use super::checked::{check_files, finding_json};
 use super::{FAILED, Failure, INTERRUPTED, USAGE};
 use furrow_backup::chain::Chain;
-use furrow_check::{CheckError, Finding, Options, Progress, Report, check};
-use furrow_datafile::DataFiles;
-use furrow_io::SystemVolume;
-use serde_json::{Value, json};
+use furrow_check::{CheckError, Report};
+use serde_json::json;
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
     let checked = match options.backup {
@@ -63,39 +60,6 @@ fn check_backup(options: &CheckArguments) -> Result<Result<Report, CheckError>, 
     Ok(scratch.check(&restored, options.threads))
 }
 
-/// Checks data files. `stop` ends the check.
-pub(super) fn check_files(
-    files: &[PathBuf],
-    threads: usize,
-    (visible, stop): (bool, Option<&AtomicBool>),
-) -> Result<Report, CheckError> {
-    let files = DataFiles::open(&SystemVolume::new(), files)?;
-    let shown = AtomicU64::new(0);
-    let listener = |progress: Progress| {
-        if visible {
-            show(&shown, progress);
-        }
-        !stop.is_some_and(|stop| stop.load(Ordering::SeqCst))
-    };
-    let how = Options {
-        workers: threads,
-        ..Options::default()
-    };
-    let report = check(&files, &how, Some(&listener));
-    if visible {
-        eprint!("\r{:30}\r", "");
-    }
-    report
-}
-
-/// One line that is written over, once a percent.
-fn show(shown: &AtomicU64, progress: Progress) {
-    let percent = progress.pages_done * 100 / progress.pages_total.max(1);
-    if shown.fetch_max(percent, Ordering::Relaxed) < percent {
-        eprint!("\r{percent:>3}% of {} pages", progress.pages_total);
-    }
-}
-
 fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
     for finding in &report.findings {
         writeln!(out, "{finding}\n")?;
@@ -110,18 +74,6 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
         "{} pages and {} rows of {} tables and of the catalog checked: {found}",
         report.pages_checked, report.rows, report.tables
     )
-}
-
-/// A finding as JSON.
-pub(super) fn finding_json(finding: &Finding) -> Value {
-    json!({
-        "number": finding.number(),
-        "file": finding.page.map(|page| page.file.0),
-        "page": finding.page.map(|page| page.page.0),
-        "object": finding.subject.as_ref().map(ToString::to_string),
-        "text": finding.message.text,
-        "means": finding.means,
-    })
 }
 
 fn print_json(report: &Report, out: &mut impl Write) -> std::io::Result<()> {

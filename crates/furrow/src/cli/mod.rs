@@ -22,6 +22,7 @@
 mod args;
 mod backup;
 mod check;
+mod checked;
 mod csv;
 mod disk;
 mod inspect;

@@ -1,7 +1,7 @@
 //! `furrow backup` and `furrow check --backup`: scripts, rehearsals, keys, Ctrl-C.
 
 use super::*;
-use std::time::{Duration, Instant};
+use furrow_io::time::{Duration, Moment, sleep};
 
 /// An instance in a directory, and the directory of its backups.
 struct Home {
@@ -197,11 +197,11 @@ fn ctrl_c_ends_a_rehearsal_and_leaves_nothing() {
             .args(["backup", "rehearse", &media, "--dir", &scratch])
             .spawn()
             .unwrap();
-        let begun = Instant::now();
-        while home.scratch_is_empty() && begun.elapsed() < Duration::from_secs(20) {
+        let begun = Moment::now();
+        while home.scratch_is_empty() && begun.elapsed_us() < 20_000_000 {
             std::hint::spin_loop();
         }
-        std::thread::sleep(Duration::from_millis(wait_ms));
+        sleep(Duration::from_millis(wait_ms));
         let id = child.id().to_string();
         Command::new("kill").args(["-INT", &id]).status().unwrap();
         let status = child.wait().unwrap();

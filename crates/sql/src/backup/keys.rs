@@ -1,7 +1,8 @@
-//! Keys of encrypted backups. `SERVER CERTIFICATE = name` and `SERVER ASYMMETRIC KEY = name` name a key: the file
-//! `keys/NAME.key` in the directory of the instance, or the environment variable `FURROW_BACKUP_KEY_NAME`.
+//! Keys of encrypted backups. `SERVER CERTIFICATE = name` and `SERVER ASYMMETRIC KEY = name` name a key: the
+//! file `keys/NAME.key` in the directory of the instance, or the environment variable
+//! `FURROW_BACKUP_KEY_NAME`.
 
-use super::options::value_text;
+use super::option_text::value_text;
 use furrow_backup::KeyRing;
 use furrow_backup::media::BackupKey;
 use furrow_context::error::{Result, refuse, unsupported};

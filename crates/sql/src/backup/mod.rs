@@ -2,6 +2,7 @@
 
 mod headers;
 mod keys;
+mod option_text;
 mod options;
 mod restore;
 mod trace;

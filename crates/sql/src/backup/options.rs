@@ -1,6 +1,7 @@
 //! Options of BACKUP and RESTORE.
 
-use super::{keys, text};
+use super::keys;
+use super::option_text::value_text;
 use furrow_backup::media::Codec;
 use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES};
 use furrow_context::error::{Result, refuse, unsupported};
@@ -20,16 +21,6 @@ pub(super) struct Asked {
     pub(super) request: BackupRequest,
     /// Each so many percent are told.
     pub(super) stats: Option<u64>,
-}
-
-/// The text of an option's value.
-pub(super) fn value_text(run: &mut Run<'_>, option: &Opt) -> Result<String> {
-    match &option.value {
-        Some(OptValue::Expr(expr)) => text(run, expr),
-        Some(OptValue::Word(word)) => Ok(word.to_string()),
-        Some(OptValue::Name(name)) => Ok(name.name().to_owned()),
-        _ => Ok(String::new()),
-    }
 }
 
 /// A whole number (3217).

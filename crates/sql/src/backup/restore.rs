@@ -1,11 +1,12 @@
 //! RESTORE.
 
-use super::options::{self, number, value_text};
+use super::option_text::value_text;
+use super::options::{self, number};
 use super::{
     Progress, abnormally, closing, database_name, device, headers, keys, not_of_the_system,
     outside_transaction, shown_path, terminated, text,
 };
-use crate::msdb::{RestoreNote, SetOnMedia, note_restore};
+use crate::msdb::{RestoreNote, SetOnMedia, note_backup, note_restore};
 use crate::paths::path;
 use furrow_backup::media::SetInfo;
 use furrow_backup::{
@@ -24,6 +25,8 @@ use std::sync::Arc;
 struct Asked {
     request: RestoreRequest,
     stats: Option<u64>,
+    /// LOADHISTORY: VERIFYONLY writes the set to the history.
+    load_history: bool,
 }
 
 fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
@@ -36,7 +39,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         checksum: None,
         continue_after_error: false,
     };
-    let mut percent = None;
+    let (mut percent, mut load_history) = (None, false);
     for option in &written.options {
         let option = match option {
             RestoreOption::Move(logical, to) => {
@@ -64,6 +67,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 };
                 request.position = Some(position);
             }
+            "LOADHISTORY" => load_history = true,
             "STATS" => percent = Some(options::stats(run, option)?),
             "BLOCKSIZE" => options::block_size(run, option)?,
             "BUFFERCOUNT" => drop(options::buffer_count(run, option)?),
@@ -74,14 +78,14 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 let name = option.name.to_lowercase();
                 return Err(Message::new(3032, &[name.into()]).into());
             }
-            "STOP_ON_ERROR" | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART"
-            | "LOADHISTORY" => {}
+            "STOP_ON_ERROR" | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART" => {}
             other => return Err(unsupported(&format!("RESTORE WITH {other}"))),
         }
     }
     Ok(Asked {
         request,
         stats: percent,
+        load_history,
     })
 }
 
@@ -247,11 +251,20 @@ fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()
     let verified = MediaSet::open(&*volume, paths).and_then(|media| {
         let media = media.with_keys(&keys);
         let mut quiet = Quiet(&mut progress);
-        verify(&media, request.position, request.checksum, &mut quiet)
+        let position = verify(&media, request.position, request.checksum, &mut quiet)?;
+        Ok((position, media.info(position)?, media.stripes()))
     });
     task::current().set_progress(0.0);
-    let position = verified.map_err(|e| terminated(&e, statement))?;
+    let (position, info, stripes) = verified.map_err(|e| terminated(&e, statement))?;
     progress.percent(100);
+    if asked.load_history {
+        let set = SetOnMedia {
+            stripes: &stripes,
+            position,
+            info: &info,
+        };
+        note_backup(run, &set);
+    }
     run.inform(Message::new(3262, &[position.into()]));
     run.done(None);
     Ok(())

@@ -43,17 +43,12 @@ pub(crate) fn note_restore(run: &mut Run<'_>, restored: &RestoreNote<'_>) {
     note(run, |session| {
         let set = note_set(session, &restored.set)?;
         let table = session.table("restorehistory")?;
-        let kind = match restored.set.info.kind {
-            BackupKind::Database => "D",
-            BackupKind::Differential => "I",
-            BackupKind::Log => "L",
-        };
         let values = [
             datetime(WallTime::now()),
             text(restored.database),
             text("sa"),
             Value::Int(set),
-            Value::VarChar(kind.to_owned()),
+            kind_of(restored.set.info),
             Value::Bit(restored.replace),
             Value::Bit(restored.recovery),
             Value::Bit(false),
@@ -211,89 +206,83 @@ fn time(us: i64) -> Value {
     datetime(WallTime::from_unix_us(us))
 }
 
-/// The row of a set, as `tables` has its columns.
-fn backup_set(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
-    let info = set.info;
-    let bit = Value::Bit;
+/// `type` of a set; `restore_type` is the same.
+fn kind_of(info: &SetInfo) -> Value {
     let kind = match info.kind {
         BackupKind::Database => "D",
         BackupKind::Differential => "I",
         BackupKind::Log => "L",
     };
-    let families = set.stripes.len();
-    let created = DateTime::new(info.created.0, info.created.1).unwrap_or(DateTime::EPOCH);
-    let key = info.encryption.as_ref();
+    Value::VarChar(kind.to_owned())
+}
+
+/// The row of a set, as `tables` has its columns.
+fn backup_set(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
+    let mut values = of_media(media, set);
+    values.extend(of_backup(set.info));
+    values.extend(of_database(set.info));
+    values
+}
+
+/// The columns up to `mtf_minor_version`: where the set is, and what it is called.
+fn of_media(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
+    let (info, families) = (set.info, set.stripes.len());
+    let one = || Value::SmallInt(1);
     let mut values = vec![Value::Guid(info.set), Value::Int(media)];
-    values.extend([
-        tiny(1),
-        Value::SmallInt(1),
-        tiny(families),
-        Value::SmallInt(1),
-    ]);
-    values.extend([tiny(families), Value::SmallInt(1)]);
-    values.extend([
-        Value::Int(i32::from(set.position)),
-        Value::Null,
-        Value::Int(VENDOR),
-    ]);
-    values.extend([text_or_null(&info.name), text_or_null(&info.description)]);
-    values.extend([text(&info.user), tiny(13), tiny(0), Value::SmallInt(0)]);
+    values.extend([tiny(1), one(), tiny(families), one(), tiny(families), one()]);
+    values.extend([Value::Int(i32::from(set.position)), Value::Null]);
+    values.extend([Value::Int(VENDOR), text_or_null(&info.name)]);
+    values.extend([text_or_null(&info.description), text(&info.user)]);
+    values.extend([tiny(13), tiny(0), Value::SmallInt(0)]);
     // UTC, in quarters of an hour.
     values.extend([Value::SmallInt(0), tiny(0)]);
+    values
+}
+
+/// The columns from `first_lsn` to `collation_name`: what the backup reaches.
+fn of_backup(info: &SetInfo) -> Vec<Value> {
+    let created = DateTime::new(info.created.0, info.created.1).unwrap_or(DateTime::EPOCH);
     let lsns = [
         info.first_lsn,
         info.last_lsn,
         info.checkpoint_lsn,
         info.database_backup_lsn,
     ];
-    values.extend(lsns.map(lsn));
-    values.extend([
-        Value::DateTime(created),
-        time(info.started_us),
-        time(info.finished_us),
-    ]);
-    values.extend([
-        Value::VarChar(kind.to_owned()),
-        Value::SmallInt(52),
-        Value::SmallInt(0),
-    ]);
+    let mut values = Vec::from(lsns.map(lsn));
+    values.push(Value::DateTime(created));
+    values.extend([info.started_us, info.finished_us].map(time));
+    values.extend([kind_of(info), Value::SmallInt(52), Value::SmallInt(0)]);
     values.push(tiny(usize::from(info.compatibility)));
-    values.extend([
-        Value::Int(i32::from(info.database_version)),
-        whole(info.bytes),
-    ]);
-    values.extend([&info.database, &info.server, &info.server].map(|name| text(name)));
-    values.extend([
-        Value::Int(info.flags()),
-        Value::Int(1033),
-        Value::Int(196_609),
-    ]);
-    values.extend([
-        text("SQL_Latin1_General_CP1_CI_AS"),
-        bit(false),
-        text(&info.recovery_model),
-    ]);
-    values.extend([bit(false), bit(false), bit(info.read_only), bit(false)]);
-    values.extend(
-        [
-            info.checksums,
-            info.damaged,
-            false,
-            false,
-            false,
-            info.copy_only,
-        ]
-        .map(bit),
-    );
-    values.extend([Value::Guid(info.fork), Value::Guid(info.fork), Value::Null]);
-    values.extend([Value::Guid(info.binding), Value::Guid(info.family)]);
+    let version = Value::Int(i32::from(info.database_version));
+    values.extend([version, whole(info.bytes), text(&info.database)]);
+    values.extend([text(&info.server), text(&info.server)]);
+    values.extend([info.flags(), 1033, 196_609].map(Value::Int));
+    values.push(text("SQL_Latin1_General_CP1_CI_AS"));
+    values
+}
+
+/// The columns from `is_password_protected` on: the state of the database, and the key.
+fn of_database(info: &SetInfo) -> Vec<Value> {
+    let (bit, key) = (Value::Bit, info.encryption.as_ref());
+    let mut values = vec![bit(false), text(&info.recovery_model)];
+    // Bulk-logged data, a snapshot, read-only, single user.
+    values.extend([false, false, info.read_only, false].map(bit));
+    values.extend([info.checksums, info.damaged].map(bit));
+    // Begins the log chain, incomplete metadata, offline.
+    values.extend([false, false, false, info.copy_only].map(bit));
+    values.extend([info.fork, info.fork].map(Value::Guid));
+    values.push(Value::Null);
+    values.extend([info.binding, info.family].map(Value::Guid));
     let (base_lsn, base) = base_of(info);
     values.extend([base_lsn, base, whole(info.stored_bytes)]);
-    values.extend([
-        key.map_or(Value::Null, |key| text(&key.algorithm.to_lowercase())),
-        key.map_or(Value::Null, |key| Value::Binary(key.thumbprint_bytes())),
-        key.map_or(Value::Null, |_| text("CERTIFICATE")),
-    ]);
+    let key_columns = key.map(|key| {
+        [
+            text(&key.algorithm.to_lowercase()),
+            Value::Binary(key.thumbprint_bytes()),
+            text("CERTIFICATE"),
+        ]
+    });
+    values.extend(key_columns.unwrap_or([Value::Null, Value::Null, Value::Null]));
     values
 }
 

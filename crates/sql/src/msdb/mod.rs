@@ -1,9 +1,9 @@
 //! `msdb`: the history of backups and restores.
 //!
-//! `msdb` is a database as any other, with the number 4. It is created when a server starts that has none. Its
-//! tables have SQL Server's names and columns, so that scripts which read the history run as they are. BACKUP and
-//! RESTORE write their history in a transaction of its own after they have succeeded: history that cannot be
-//! written (3009) does not fail them.
+//! `msdb` is a database as any other, with the number 4. It is created when a server starts that has none.
+//! Its tables have SQL Server's names and columns, so that scripts which read the history run as they are.
+//! BACKUP and RESTORE write their history in a transaction of its own after they have succeeded: history that
+//! cannot be written (3009) does not fail them.
 
 mod history;
 mod tables;

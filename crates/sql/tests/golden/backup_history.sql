@@ -46,6 +46,10 @@ GO
 -- A restore brings the set back.
 RESTORE DATABASE k FROM DISK = 'h1.bak', DISK = 'h2.bak' WITH MOVE 'h' TO 'k.mdf', MOVE 'h_log' TO 'k.ldf';
 SELECT name, type FROM msdb.dbo.backupset;
+RESTORE VERIFYONLY FROM DISK = 'h.dif' WITH FILE = 2;
+SELECT COUNT(*) FROM msdb.dbo.backupset;
+RESTORE VERIFYONLY FROM DISK = 'h.dif' WITH FILE = 2, LOADHISTORY;
+SELECT name, type, position FROM msdb.dbo.backupset ORDER BY backup_set_id;
 SELECT DB_ID('msdb') AS id;
 DROP DATABASE msdb;
 GO

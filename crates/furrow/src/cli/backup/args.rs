@@ -67,7 +67,7 @@ pub(crate) struct ScriptArguments {
 pub(crate) struct RehearseArguments {
     #[command(flatten)]
     pub(crate) files: MediaArguments,
-    /// Where the scratch directory is made [default: the system's directory for temporary files]
+    /// Where the scratch directory is made [default: where the system has temporary files]
     #[arg(long, value_name = "DIR")]
     pub(crate) dir: Option<PathBuf>,
     /// Print the result as JSON

@@ -28,8 +28,8 @@ pub(super) fn make(path: &Path) -> Result<u8, Failure> {
     let thumbprint = BackupKey::new("", bytes).thumbprint();
     let thumbprint: String = thumbprint.iter().map(|b| format!("{b:02X}")).collect();
     print(&format!(
-        "{} holds a new key with the thumbprint 0x{thumbprint}. Keep a copy of it: without it no backup that is \
-         encrypted with it can be restored.\n",
+        "{} holds a new key with the thumbprint 0x{thumbprint}. Keep a copy of it: without it no backup that \
+         is encrypted with it can be restored.\n",
         path.display()
     ))?;
     Ok(DONE)

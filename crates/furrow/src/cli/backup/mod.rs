@@ -2,18 +2,18 @@
 
 mod args;
 mod key;
+mod media;
 mod rehearse;
 mod scratch;
 
 pub(crate) use args::BackupArguments;
+pub(super) use media::read;
 pub(super) use scratch::Scratch;
 
 use super::outcome::{Failure, REFUSED, print};
-use args::{BackupCommand, MediaArguments, ScriptArguments};
-use furrow_backup::chain::{Chain, ScriptOptions, chains, open_media, script};
-use furrow_backup::{KeyRing, MediaSet};
-use furrow_io::SystemVolume;
-use std::path::PathBuf;
+use args::{BackupCommand, ScriptArguments};
+use furrow_backup::chain::{Chain, ScriptOptions, script};
+use media::read_of;
 
 /// Runs a command of `backup`.
 pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
@@ -22,34 +22,6 @@ pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
         BackupCommand::Key(options) => key::make(&options.file),
         BackupCommand::Rehearse(options) => rehearse::run(options),
     }
-}
-
-/// Media sets, and the chains on them.
-pub(super) fn read(
-    media: &[PathBuf],
-    key_files: &[PathBuf],
-    database: Option<&str>,
-) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
-    let refused = |e: &dyn std::fmt::Display| Failure::new(REFUSED, e.to_string());
-    // The same file named twice, as `*.bak extra.bak` does, counts once.
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for path in media {
-        let path = std::path::absolute(path).map_err(|e| refused(&e))?;
-        if !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    let (volume, mut keys) = (SystemVolume::new(), KeyRing::from_environment());
-    for file in key_files {
-        keys.add_file(&volume, file).map_err(|e| refused(&e))?;
-    }
-    let media = open_media(&volume, &paths, &keys).map_err(|e| refused(&e))?;
-    let chains = chains(&media, database).map_err(|e| refused(&e))?;
-    Ok((media, chains))
-}
-
-fn read_of(files: &MediaArguments) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
-    read(&files.media, &files.keys, files.database.as_deref())
 }
 
 fn print_script(options: &ScriptArguments) -> Result<u8, Failure> {

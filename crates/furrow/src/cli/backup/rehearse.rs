@@ -1,9 +1,9 @@
 //! `furrow backup rehearse`: can these backups be restored, how long does it take, and is the database sound?
 
 use super::args::RehearseArguments;
-use super::read_of;
+use super::media::read_of;
 use super::scratch::{Restored, RestoredStep, Scratch};
-use crate::cli::check::finding_json;
+use crate::cli::checked::finding_json;
 use crate::cli::outcome::{DONE, FAILED, Failure, print};
 use furrow_backup::chain::{Chain, ChainStep};
 use furrow_check::{CheckError, Report};

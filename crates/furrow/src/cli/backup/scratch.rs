@@ -1,6 +1,6 @@
 //! A database restored into a directory that does not last.
 
-use crate::cli::check::check_files;
+use crate::cli::checked::check_files;
 use crate::cli::outcome::{FAILED, Failure, INTERRUPTED, REFUSED};
 use furrow_backup::chain::{Chain, file_moves};
 use furrow_backup::media::BackupKind;

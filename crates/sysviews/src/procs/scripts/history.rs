@@ -1,4 +1,4 @@
-//! The history of backups and restores in `msdb`: `sp_delete_backuphistory`, `sp_delete_database_backuphistory`.
+//! The history of backups and restores: `sp_delete_backuphistory`, `sp_delete_database_backuphistory`.
 
 use super::Script;
 
