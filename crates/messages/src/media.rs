@@ -4,12 +4,12 @@ use super::{MessageInfo, messages};
 
 pub(super) const ROWS: &[MessageInfo] = messages! {
     3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
+    3009 16 1 "Could not insert a backup or restore history/detail record in the msdb database. This may \
+        indicate a problem with the msdb database. The backup/restore operation was still successful.";
     3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";
     3011 16 1 "All backup devices must be of the same general class (for example, DISK and TAPE).";
     3013 16 1 "%hs is terminating abnormally.";
     3014 10 1 "%hs successfully processed %I64d pages in %d.%03d seconds (%d.%03d MB/sec).";
-    3009 16 1 "Could not insert a backup or restore history/detail record in the msdb database. This may \
-        indicate a problem with the msdb database. The backup/restore operation was still successful.";
     3021 16 0 "Cannot perform a backup or restore operation within a transaction.";
     3023 16 2 "Backup, file manipulation operations (such as ALTER DATABASE ADD FILE) and encryption changes \
         on a database must be serialized. Reissue the statement after the current backup or file \

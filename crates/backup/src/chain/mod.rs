@@ -3,9 +3,10 @@
 //! # Algorithm
 //! 1. Stripes are grouped by the media set in their headers; each media set must have all of its stripes
 //!    (`media`).
-//! 2. For each database the latest full backup is the start of the chain. The differential backup that is
-//!    built on it and reaches furthest follows, then the log backups, each of which begins where the one
-//!    before it ends or earlier (`plan`). Log that is missing between two sets is an error.
+//! 2. A chain of a database begins with a full backup. The differential backup that is built on it and
+//!    reaches furthest follows, then the log backups, each of which begins where the one before it ends or
+//!    earlier (`plan`). Log that is missing between two sets is an error. Of the full backups the one counts
+//!    whose chain reaches furthest; of several the latest.
 //! 3. The chain is written as T-SQL (`script`), or restored by a caller that has an instance.
 //!
 //! # Invariants

@@ -100,15 +100,36 @@ fn steps_of(at: usize, media: &MediaSet) -> Result<Vec<ChainStep>, ChainError> {
     sets.into_iter().map(step).collect()
 }
 
-/// The chain among the sets of one database.
+/// The chain among the sets of one database that reaches furthest. A differential backup may be built on an
+/// earlier full backup than the last one, which may be COPY_ONLY.
 fn chain(mut steps: Vec<ChainStep>) -> Result<Chain, ChainError> {
     steps.sort_by_key(|s| (s.info.finished_us, s.info.last_lsn));
-    let full = steps
-        .iter()
-        .rposition(|s| s.info.kind == BackupKind::Database);
-    let Some(full) = full else {
-        return Err(no_full(&steps));
+    let is_full = |at: &usize| {
+        let step = steps.get(*at);
+        step.is_some_and(|s| s.info.kind == BackupKind::Database)
     };
+    let fulls: Vec<usize> = (0..steps.len()).filter(is_full).collect();
+    let (mut best, mut first_error): (Option<Chain>, _) = (None, None);
+    let reached = |chain: &Chain| chain.steps.last().map(|s| s.info.finished_us);
+    // The latest one first: it needs the fewest sets.
+    for at in fulls.into_iter().rev() {
+        match chain_from(at, steps.clone()) {
+            Ok(chain) if best.as_ref().is_none_or(|b| reached(&chain) > reached(b)) => {
+                best = Some(chain);
+            }
+            Ok(_) => {}
+            Err(error) => drop(first_error.get_or_insert(error)),
+        }
+    }
+    match (best, first_error) {
+        (Some(chain), _) => Ok(chain),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(no_full(&steps)),
+    }
+}
+
+/// The chain that begins with the full backup at this place.
+fn chain_from(full: usize, mut steps: Vec<ChainStep>) -> Result<Chain, ChainError> {
     let full = steps.remove(full);
     let (ours, mut unused): (Vec<ChainStep>, Vec<ChainStep>) = steps.into_iter().partition(|s| {
         s.info.family == full.info.family

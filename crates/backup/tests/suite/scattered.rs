@@ -132,6 +132,37 @@ fn a_chain_from_scattered_media_restores_to_its_end() {
 }
 
 #[test]
+fn a_copy_only_backup_does_not_hide_what_reaches_further() {
+    let world = written();
+    let copy = BackupRequest {
+        devices: vec![Device::Disk("d/copy.bak".into())],
+        copy_only: true,
+        ..request(1)
+    };
+    world.backup(&copy).unwrap();
+    let table = world.session().table("t").unwrap();
+    insert(&mut world.session(), &table, 1000, "after the copy");
+    let later = BackupRequest {
+        devices: vec![Device::Disk("d/later.dif".into())],
+        differential: true,
+        ..request(1)
+    };
+    world.backup(&later).unwrap();
+    use BackupKind::{Database, Differential};
+    let names = ["copy.bak", "b0.bak", "b1.bak", "b2.bak", "later.dif"];
+    assert_eq!(
+        kinds(&chain_of(&world, &names).unwrap()),
+        [Database, Differential]
+    );
+    let rows = restored(&world, &names, "further");
+    assert_eq!(rows.last(), Some(&1000));
+    // With nothing behind it the copy is the shortest way.
+    let names = ["copy.bak", "b0.bak", "b1.bak", "b2.bak"];
+    let chain = chain_of(&world, &names).unwrap();
+    assert!(chain.steps.len() == 1 && chain.steps[0].info.copy_only);
+}
+
+#[test]
 fn media_that_lack_something_say_what() {
     let world = written();
     let told = |names: &[&str]| chain_of(&world, names).unwrap_err().to_string();
