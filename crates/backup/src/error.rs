@@ -67,6 +67,13 @@ impl BackupError {
             MediaError::NotMedia => BackupError::refused(3242, &[shown(path)]),
             MediaError::BadHeader => BackupError::refused(3241, &[shown(path)]),
             MediaError::Incomplete => BackupError::refused(3256, &[shown(path)]),
+            MediaError::Locked(thumbprint) => {
+                let mut digits = "0x".to_owned();
+                thumbprint
+                    .iter()
+                    .for_each(|b| digits.push_str(&format!("{b:02X}")));
+                BackupError::refused(33_111, &["certificate".into(), digits.into()])
+            }
             MediaError::Damaged(_) => BackupError::refused(3189, &[]),
         }
     }

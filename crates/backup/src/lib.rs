@@ -6,6 +6,7 @@
 //!   one writer for each stripe.
 //! - `restore`: a database put back: stripes are read side by side, files are written side by side, then the
 //!   engine recovers.
+//! - `chain`: which sets a restore needs, read from media alone; the script of such a restore.
 //!
 //! # Invariants
 //! 1. A backup set is whole only when every stripe ends with its tail. The tails are written after all other
@@ -25,12 +26,15 @@
 //! [`BackupError`]: SQL Server's messages, the cause first, 3013 not among them: the caller names the
 //! statement.
 
+pub mod chain;
 mod error;
+mod keys;
 pub mod media;
 mod restore;
 mod run;
 
 pub use error::BackupError;
+pub use keys::{KeyError, KeyRing};
 pub use restore::{
     MediaSet, RestoreReport, RestoreRequest, recover_only, restore_database, restore_files,
     restore_log, restore_pages, verify,

@@ -1,6 +1,6 @@
 //! Random numbers: seeded and replayable ones, and fresh ones from the system.
 
-use rand::SeedableRng;
+use rand::{SeedableRng, TryRngCore};
 use rand_chacha::ChaCha8Rng;
 
 pub use rand::seq::{IndexedRandom, SliceRandom};
@@ -28,6 +28,13 @@ pub fn test_seed() -> u64 {
         .ok()
         .and_then(|text| text.trim().parse().ok())
         .unwrap_or_else(random_seed)
+}
+
+/// 32 bytes from the system's source of secrets, for keys; `None` where it has none to give.
+pub fn secret() -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    rand::rngs::OsRng.try_fill_bytes(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 /// The 16 bytes of a version 4 GUID, in the order in which SQL Server stores them: the first three

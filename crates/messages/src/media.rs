@@ -6,6 +6,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
     3004 16 1 "The primary filegroup cannot be backed up as a file backup because the database is using \
         the SIMPLE recovery model. Consider taking a partial backup by specifying READ_WRITE_FILEGROUPS.";
+    3009 16 1 "Could not insert a backup or restore history/detail record in the msdb database. This may \
+        indicate a problem with the msdb database. The backup/restore operation was still successful.";
     3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";
     3011 16 1 "All backup devices must be of the same general class (for example, DISK and TAPE).";
     3013 16 1 "%hs is terminating abnormally.";
@@ -27,6 +29,10 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3042 10 1 "BACKUP WITH CONTINUE_AFTER_ERROR successfully generated a backup of the damaged database. \
         Refer to the SQL Server error log for information about the errors that were encountered.";
     3043 16 1 "BACKUP '%ls' detected an error on page (%d:%d) in file '%ls'.";
+    3095 16 1 "The backup cannot be performed because '%ls' was requested after the media was formatted \
+        with an incompatible structure. To append to this media set, either omit '%ls' or create a new \
+        media set by using WITH FORMAT in your BACKUP statement. If you use WITH FORMAT on an existing \
+        media set, all its backup sets will be overwritten.";
     3098 16 2 "The backup cannot be performed because '%ls' was requested after the media was formatted \
         with an incompatible structure. To append to this media set, either omit '%ls' or specify '%ls'. \
         Alternatively, you can create a new media set by using WITH FORMAT in your BACKUP statement.";
@@ -164,4 +170,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     18270 10 1 "Database differential changes were backed up. Database: %s, creation date(time): %s(%s), \
         pages dumped: %I64d, first LSN: %s, last LSN: %s, full backup LSN: %s, number of dump devices: \
         %d, device information: (%s). This is an informational message. No user action is required.";
+    33101 16 1 "Cannot use %S_MSG '%.*ls', because its private key is not present or it is not protected by \
+        the database master key. SQL Server requires the ability to automatically access the private key of \
+        the %S_MSG used for this operation.";
+    33111 16 3 "Cannot find server %S_MSG with thumbprint '%.*ls'.";
 };

@@ -36,6 +36,7 @@ mod connection;
 mod ddl;
 mod dml;
 mod interp;
+mod msdb;
 mod paths;
 #[cfg(test)]
 mod plan_tests;

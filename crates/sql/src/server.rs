@@ -1,6 +1,7 @@
 //! The server: an instance with its system databases, and its connections.
 
 use crate::connection::Connection;
+use crate::msdb;
 use furrow_context::activity::ActivityView;
 use furrow_context::error::Result;
 use furrow_context::server::ServerState;
@@ -16,10 +17,12 @@ pub struct Server {
 }
 
 impl Server {
-    /// Takes an instance that has been started; makes `master` where it is not there yet, and `tempdb`.
+    /// Takes an instance that has been started; makes `master` and `msdb` where they are not there yet, and
+    /// `tempdb`.
     pub fn start(instance: Arc<Instance>) -> Result<Arc<Server>> {
         let state = ServerState::start(instance)?;
         remove_leftovers(&state)?;
+        msdb::ensure(&state)?;
         Ok(Arc::new(Server { state }))
     }
 

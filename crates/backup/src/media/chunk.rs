@@ -6,6 +6,7 @@
 //! | 04-07 | CRC-32C of the unit, this field taken as zero |
 //! | 08 | kind: 1 begin of a set, 2 pages, 3 log, 4 end of a set, 5 tail |
 //! | 09 | codec of the payload: 0 none, 1 LZ4, 2 ZSTD |
+//! | 10 | 1: the payload is encrypted, and the header authenticated |
 //! | 12-13 | number of the stripe |
 //! | 14-15 | position of the set on the media, from 1 |
 //! | 16-31 | GUID of the set |
@@ -15,12 +16,13 @@
 //! | 48-51 | bytes of the payload in the file, without its padding |
 //! | 52-55 | CRC-32C of the payload in the file and of its padding |
 //! | 56-59 | runs |
-//! | 64-.. | runs, 12 bytes each; of a tail three words of 64 bits |
+//! | 64-.. | runs, 12 bytes each; of a tail three words of 64 bits, and its tag of 16 bytes |
 //!
 //! A run of pages is the file's number, the first page and the count; of a log block the number of its
 //! virtual log file, its offset there in 512-byte units and its bytes. The payload holds them one after the
 //! other.
 
+use super::cipher::{ChunkPlace, TAG_BYTES, authenticated};
 use super::codec::Codec;
 use super::{MAX_PAYLOAD, MediaError, UNIT, bytes_at, crc_without, put};
 use furrow_types::Guid;
@@ -29,6 +31,9 @@ const MAGIC: [u8; 4] = *b"FBCK";
 const CRC: usize = 4;
 const RUNS: usize = 64;
 const RUN_BYTES: usize = 12;
+const PAYLOAD_CRC: usize = 52;
+/// Of a tail.
+const TAG: usize = RUNS + 3 * 8;
 /// Most runs in a chunk.
 pub const MAX_RUNS: usize = (UNIT - RUNS) / RUN_BYTES;
 
@@ -84,6 +89,8 @@ pub struct ChunkHeader {
     pub kind: ChunkKind,
     /// How the payload is packed.
     pub codec: Codec,
+    /// Whether the payload is encrypted.
+    pub encrypted: bool,
     /// The stripe.
     pub family: u16,
     /// The set's position on the media.
@@ -104,6 +111,8 @@ pub struct ChunkHeader {
     pub runs: Vec<Run>,
     /// Of a tail: places in the stripe of the set's begin, its end, and the tail before (0: none).
     pub places: [u64; 3],
+    /// Of an encrypted tail.
+    pub(super) tag: [u8; TAG_BYTES],
 }
 
 impl ChunkHeader {
@@ -112,6 +121,7 @@ impl ChunkHeader {
         ChunkHeader {
             kind,
             codec: Codec::None,
+            encrypted: false,
             family: 0,
             position: 0,
             set: Guid([0; 16]),
@@ -122,6 +132,7 @@ impl ChunkHeader {
             payload_crc: 0,
             runs: Vec::new(),
             places: [0; 3],
+            tag: [0; TAG_BYTES],
         }
     }
 
@@ -130,7 +141,15 @@ impl ChunkHeader {
         debug_assert!(self.runs.len() <= MAX_RUNS && unit.len() == UNIT);
         unit.fill(0);
         put(unit, 0, &MAGIC);
-        put(unit, 8, &[self.kind.byte(), self.codec.byte()]);
+        put(
+            unit,
+            8,
+            &[
+                self.kind.byte(),
+                self.codec.byte(),
+                u8::from(self.encrypted),
+            ],
+        );
         put(unit, 12, &self.family.to_le_bytes());
         put(unit, 14, &self.position.to_le_bytes());
         put(unit, 16, &self.set.0);
@@ -138,7 +157,7 @@ impl ChunkHeader {
         put(unit, 40, &self.round.to_le_bytes());
         put(unit, 44, &self.raw_bytes.to_le_bytes());
         put(unit, 48, &self.stored_bytes.to_le_bytes());
-        put(unit, 52, &self.payload_crc.to_le_bytes());
+        put(unit, PAYLOAD_CRC, &self.payload_crc.to_le_bytes());
         put(unit, 56, &(self.runs.len() as u32).to_le_bytes());
         for (at, run) in self.runs.iter().enumerate() {
             for (word, value) in [run.file, run.first, run.count].into_iter().enumerate() {
@@ -149,9 +168,27 @@ impl ChunkHeader {
             for (at, place) in self.places.into_iter().enumerate() {
                 put(unit, RUNS + at * 8, &place.to_le_bytes());
             }
+            put(unit, TAG, &self.tag);
         }
         let crc = crc_without(unit, CRC);
         put(unit, CRC, &crc.to_le_bytes());
+    }
+
+    /// Its nonce.
+    pub(super) fn place(&self) -> ChunkPlace {
+        ChunkPlace {
+            family: self.family,
+            number: self.number,
+        }
+    }
+
+    /// What is authenticated of the unit of this header.
+    pub(super) fn authenticated(&self, unit: &[u8]) -> Vec<u8> {
+        let tag = match self.kind {
+            ChunkKind::Tail => TAG..TAG + TAG_BYTES,
+            _ => 0..0,
+        };
+        authenticated(unit, &[CRC..CRC + 4, PAYLOAD_CRC..PAYLOAD_CRC + 4, tag])
     }
 
     /// Reads the unit.
@@ -167,11 +204,19 @@ impl ChunkHeader {
         if !sealed || word(CRC)? != crc_without(unit, CRC) {
             return None;
         }
-        let [kind, codec] = bytes_at(unit, 8)?;
+        let [kind, codec, encrypted] = bytes_at(unit, 8)?;
         let kind = ChunkKind::of_byte(kind)?;
         let (raw_bytes, stored_bytes) = (word(44)?, word(48)?);
         let runs = word(56)? as usize;
-        if raw_bytes.max(stored_bytes) as usize > MAX_PAYLOAD || runs > MAX_RUNS {
+        let longer = match encrypted {
+            0 => 0,
+            1 => TAG_BYTES,
+            _ => return None,
+        };
+        let fits = raw_bytes as usize <= MAX_PAYLOAD
+            && stored_bytes as usize <= MAX_PAYLOAD + longer
+            && runs <= MAX_RUNS;
+        if !fits {
             return None;
         }
         let run = |at: usize| {
@@ -189,6 +234,7 @@ impl ChunkHeader {
         Some(ChunkHeader {
             kind,
             codec: Codec::of_byte(codec)?,
+            encrypted: encrypted == 1,
             family: half(12)?,
             position: half(14)?,
             set: Guid(bytes_at(unit, 16)?),
@@ -196,9 +242,13 @@ impl ChunkHeader {
             round: word(40)?,
             raw_bytes,
             stored_bytes,
-            payload_crc: word(52)?,
+            payload_crc: word(PAYLOAD_CRC)?,
             runs: (0..runs).map(run).collect::<Option<_>>()?,
             places,
+            tag: match kind {
+                ChunkKind::Tail => bytes_at(unit, TAG)?,
+                _ => [0; TAG_BYTES],
+            },
         })
     }
 }

@@ -1,6 +1,8 @@
 //! How payloads are packed.
 
+use super::cipher::{BackupKey, SetCipher};
 use super::{MAX_PAYLOAD, MediaError};
+use furrow_types::Guid;
 
 /// How a payload is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -93,6 +95,8 @@ impl Packer {
 /// Unpacks payloads; one for each thread.
 pub struct Unpacker {
     zstd: Option<zstd::bulk::Decompressor<'static>>,
+    /// Of the set that is read.
+    cipher: Option<SetCipher>,
 }
 
 impl std::fmt::Debug for Unpacker {
@@ -112,7 +116,14 @@ impl Unpacker {
     pub fn new() -> Unpacker {
         Unpacker {
             zstd: zstd::bulk::Decompressor::new().ok(),
+            cipher: None,
         }
+    }
+
+    /// The cipher of a set.
+    pub(super) fn cipher(&mut self, key: &BackupKey, set: Guid) -> &SetCipher {
+        self.cipher.take_if(|cipher| !cipher.is_of(set));
+        self.cipher.get_or_insert_with(|| SetCipher::new(key, set))
     }
 
     /// Unpacks a payload into `to`, which is as long as it was before.

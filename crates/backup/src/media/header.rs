@@ -2,22 +2,27 @@
 //!
 //! | bytes | field |
 //! |---|---|
-//! | 00-07 | magic `FURBAK`, 0, 1 |
+//! | 00-07 | magic `FURBAK`, 0, then the version: 1, or 2 of encrypted media |
 //! | 08-11 | CRC-32C of the unit, this field taken as zero |
 //! | 12-13 | number of the stripe in the media set, from 1 |
 //! | 14-15 | stripes in the media set |
 //! | 16-31 | GUID of the media set |
 //! | 32-35 | bytes of a unit: 4096 |
 //! | 36 | 1 when backup sets on it are compressed |
+//! | 37 | version 2: 1, AES-256-GCM |
 //! | 40-47 | when it was formatted, in microseconds since 1970 |
 //! | 48-49 | bytes of the media name |
 //! | 50-51 | bytes of the media description |
-//! | 52-.. | both, in UTF-8; zeros to the end of the unit |
+//! | 52-.. | both, in UTF-8; zeros to the end of the unit. Version 2: 20 bytes of thumbprint before them |
 
-use super::{MediaError, UNIT, bytes_at, crc_without, put};
+use super::{MediaError, THUMBPRINT_BYTES, Thumbprint, UNIT, bytes_at, crc_without, put};
 use furrow_types::Guid;
 
-const MAGIC: [u8; 8] = *b"FURBAK\x00\x01";
+const MAGIC: [u8; 7] = *b"FURBAK\x00";
+/// A reader of version 1 refuses encrypted media as no media of its own.
+const PLAIN: u8 = 1;
+const ENCRYPTED: u8 = 2;
+const AES_256_GCM: u8 = 1;
 const CRC: usize = 8;
 const TEXTS: usize = 52;
 
@@ -38,9 +43,20 @@ pub struct MediaHeader {
     pub name: String,
     /// MEDIADESCRIPTION.
     pub description: String,
+    /// Of encrypted media, the key.
+    pub key: Option<Thumbprint>,
 }
 
 impl MediaHeader {
+    /// The stripe's own GUID: the media set's with the number of the stripe.
+    pub fn family_guid(&self) -> Guid {
+        let mut guid = self.media_set;
+        let [a, b] = self.family.to_le_bytes();
+        let [.., low, high] = &mut guid.0;
+        (*low, *high) = (*low ^ a, *high ^ b);
+        guid
+    }
+
     /// The bytes of the unit. Texts that do not fit are cut.
     pub fn encode(&self) -> [u8; UNIT] {
         let mut unit = [0; UNIT];
@@ -55,8 +71,16 @@ impl MediaHeader {
         put(&mut unit, 40, &self.formatted_us.to_le_bytes());
         put(&mut unit, 48, &(name.len() as u16).to_le_bytes());
         put(&mut unit, 50, &(description.len() as u16).to_le_bytes());
-        put(&mut unit, TEXTS, name.as_bytes());
-        put(&mut unit, TEXTS + name.len(), description.as_bytes());
+        let mut texts = TEXTS;
+        put(&mut unit, MAGIC.len(), &[PLAIN]);
+        if let Some(key) = &self.key {
+            put(&mut unit, MAGIC.len(), &[ENCRYPTED]);
+            put(&mut unit, 37, &[AES_256_GCM]);
+            put(&mut unit, TEXTS, key);
+            texts += THUMBPRINT_BYTES;
+        }
+        put(&mut unit, texts, name.as_bytes());
+        put(&mut unit, texts + name.len(), description.as_bytes());
         let crc = crc_without(&unit, CRC);
         put(&mut unit, CRC, &crc.to_le_bytes());
         unit
@@ -64,13 +88,16 @@ impl MediaHeader {
 
     /// Reads the unit.
     pub fn decode(unit: &[u8]) -> Result<MediaHeader, MediaError> {
-        if bytes_at(unit, 0) != Some(MAGIC) {
-            return Err(MediaError::NotMedia);
+        let version = bytes_at(unit, MAGIC.len()).map(|[version]| version);
+        match (bytes_at(unit, 0) == Some(MAGIC), version) {
+            (true, Some(PLAIN)) => MediaHeader::parse(unit, false),
+            (true, Some(ENCRYPTED)) => MediaHeader::parse(unit, true),
+            _ => return Err(MediaError::NotMedia),
         }
-        MediaHeader::parse(unit).ok_or(MediaError::BadHeader)
+        .ok_or(MediaError::BadHeader)
     }
 
-    fn parse(unit: &[u8]) -> Option<MediaHeader> {
+    fn parse(unit: &[u8], encrypted: bool) -> Option<MediaHeader> {
         let half = |at| Some(u16::from_le_bytes(bytes_at(unit, at)?));
         let word = |at| Some(u32::from_le_bytes(bytes_at(unit, at)?));
         let whole = unit.len() == UNIT && word(CRC)? == crc_without(unit, CRC);
@@ -78,8 +105,14 @@ impl MediaHeader {
         if !whole || word(32)? != UNIT as u32 || family == 0 || family > families {
             return None;
         }
+        let key = match encrypted {
+            false => None,
+            true if bytes_at(unit, 37)? == [AES_256_GCM] => Some(bytes_at(unit, TEXTS)?),
+            true => return None,
+        };
+        let texts = TEXTS + key.map_or(0, |_| THUMBPRINT_BYTES);
         let (name_end, texts_end) = {
-            let name_end = TEXTS + usize::from(half(48)?);
+            let name_end = texts + usize::from(half(48)?);
             (name_end, name_end + usize::from(half(50)?))
         };
         let text =
@@ -91,8 +124,9 @@ impl MediaHeader {
             families,
             compressed: compressed != 0,
             formatted_us: i64::from_le_bytes(bytes_at(unit, 40)?),
-            name: text(TEXTS, name_end)?,
+            name: text(texts, name_end)?,
             description: text(name_end, texts_end)?,
+            key,
         })
     }
 }
@@ -111,13 +145,20 @@ mod tests {
             formatted_us: 12_345,
             name: "weekly".into(),
             description: "what \u{e4} week was".into(),
+            key: None,
         };
-        let unit = header.encode();
-        assert_eq!(MediaHeader::decode(&unit), Ok(header));
-        for bit in 0..UNIT * 8 {
-            let mut damaged = unit;
-            damaged[bit / 8] ^= 1 << (bit % 8);
-            assert!(MediaHeader::decode(&damaged).is_err(), "bit {bit}");
+        let encrypted = MediaHeader {
+            key: Some([9; THUMBPRINT_BYTES]),
+            ..header.clone()
+        };
+        for header in [header, encrypted] {
+            let unit = header.encode();
+            assert_eq!(MediaHeader::decode(&unit), Ok(header));
+            for bit in 0..UNIT * 8 {
+                let mut damaged = unit;
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                assert!(MediaHeader::decode(&damaged).is_err(), "bit {bit}");
+            }
         }
         assert_eq!(MediaHeader::decode(&[]), Err(MediaError::NotMedia));
     }

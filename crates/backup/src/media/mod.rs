@@ -13,18 +13,23 @@
 //!    left out or taken from another backup is found.
 //! 2. A set without its tail is incomplete, whatever else is there.
 //! 3. A reader allocates no more than a chunk may hold ([`MAX_PAYLOAD`]), whatever the bytes say.
+//! 4. Encrypted media have encrypted chunks alone, and headers of chunks are authenticated (`cipher`).
 
 mod chunk;
+mod cipher;
 mod codec;
 mod header;
 mod set;
 mod stripe;
+mod writer;
 
 pub use chunk::{ChunkHeader, ChunkKind, MAX_RUNS, Run};
+pub use cipher::{BackupKey, KEY_BYTES};
 pub use codec::{Codec, Packer, Unpacker};
 pub use header::MediaHeader;
-pub use set::{BackupKind, SetFile, SetInfo, SetLog};
-pub use stripe::{Chunk, SetPlace, StripeReader, StripeWriter};
+pub use set::{BackupKind, SetEncryption, SetFile, SetInfo, SetLog};
+pub use stripe::{Chunk, SetPlace, StripeReader};
+pub use writer::StripeWriter;
 
 use furrow_io::IoError;
 
@@ -32,6 +37,13 @@ use furrow_io::IoError;
 pub const UNIT: usize = 4096;
 /// The largest payload.
 pub const MAX_PAYLOAD: usize = 4 << 20;
+/// Bytes of the length in front of the readable part of an encrypted text.
+const LENGTH: usize = 4;
+
+/// Bytes of a thumbprint.
+pub(crate) const THUMBPRINT_BYTES: usize = 20;
+/// What the key of encrypted media is known by.
+pub type Thumbprint = [u8; THUMBPRINT_BYTES];
 
 /// What is wrong with a stripe.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +63,9 @@ pub enum MediaError {
     /// A backup was being written to it and did not end.
     #[error("the backup on it is incomplete")]
     Incomplete,
+    /// It is encrypted, and the key of this thumbprint is not there.
+    #[error("the backup is encrypted with a key that is not there")]
+    Locked(Thumbprint),
     /// Something in it is damaged, exchanged or missing.
     #[error("the backup is damaged: {0}")]
     Damaged(&'static str),

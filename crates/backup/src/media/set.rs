@@ -122,6 +122,27 @@ pub struct SetLog {
     pub bytes: u64,
 }
 
+/// How a backup set is encrypted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetEncryption {
+    /// `AES_256`.
+    pub algorithm: String,
+    /// The name that the key had.
+    pub key: String,
+    /// The thumbprint of the key, in hexadecimal digits.
+    pub thumbprint: String,
+}
+
+impl SetEncryption {
+    /// The bytes of the thumbprint.
+    pub fn thumbprint_bytes(&self) -> Vec<u8> {
+        let pairs = self.thumbprint.as_bytes().as_chunks::<2>().0.iter();
+        pairs
+            .filter_map(|pair| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok())
+            .collect()
+    }
+}
+
 /// What a backup set says of itself. LSNs are the engine's 64-bit form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetInfo {
@@ -176,6 +197,9 @@ pub struct SetInfo {
     pub base: Guid,
     /// The name of the codec; empty where it is not compressed.
     pub compression: String,
+    /// Of an encrypted set, the key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub encryption: Option<SetEncryption>,
     /// Whether page checksums were verified.
     pub checksums: bool,
     /// Whether damaged pages were found.
@@ -201,6 +225,23 @@ impl SetInfo {
     /// The text.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// `Flags` of RESTORE HEADERONLY: 4 read-only, 16 with checksums, 32 damaged.
+    pub fn flags(&self) -> i32 {
+        i32::from(self.read_only) << 2
+            | i32::from(self.checksums) << 4
+            | i32::from(self.damaged) << 5
+    }
+
+    /// What an encrypted set says to those without its key: neither files nor log.
+    #[must_use]
+    pub(super) fn outline(&self) -> SetInfo {
+        SetInfo {
+            files: Vec::new(),
+            log: SetLog::default(),
+            ..self.clone()
+        }
     }
 
     /// Reads the text.

@@ -1,125 +1,15 @@
-//! Stripes: written chunk by chunk, read chunk by chunk.
+//! Stripes read chunk by chunk.
 
+use super::Thumbprint;
 use super::chunk::{ChunkHeader, ChunkKind};
+use super::cipher::{BackupKey, TAG_BYTES};
 use super::codec::Unpacker;
-use super::{MAX_PAYLOAD, MediaError, MediaHeader, SetInfo, UNIT, padded};
+use super::{LENGTH, MediaError, MediaHeader, SetInfo, UNIT, bytes_at, padded};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{AlignedBuf, File, IoErrorKind};
 use furrow_types::Guid;
+use std::ops::Range;
 use std::sync::Arc;
-
-/// Writes a backup set to a stripe, or counts what it would write.
-#[derive(Debug)]
-pub struct StripeWriter {
-    /// `None`: the NUL device.
-    file: Option<Arc<dyn File>>,
-    family: u16,
-    position: u16,
-    set: Guid,
-    at: u64,
-    number: u64,
-    begin: u64,
-    end: u64,
-    before: u64,
-}
-
-impl StripeWriter {
-    /// Writes behind `at`; the tail of the set before lies at `before` (0: none).
-    pub fn new(
-        file: Option<Arc<dyn File>>,
-        (family, position, set): (u16, u16, Guid),
-        (at, before): (u64, u64),
-    ) -> StripeWriter {
-        StripeWriter {
-            file,
-            family,
-            position,
-            set,
-            at,
-            number: 0,
-            begin: at,
-            end: 0,
-            before,
-        }
-    }
-
-    /// Writes a chunk. `unit_and_payload` has one unit for the header, and the payload of
-    /// `header.stored_bytes` behind it; its length is padded.
-    pub fn write(
-        &mut self,
-        header: &mut ChunkHeader,
-        unit_and_payload: &mut [u8],
-    ) -> Result<(), MediaError> {
-        header.family = self.family;
-        header.position = self.position;
-        header.set = self.set;
-        header.number = self.number;
-        let bytes = UNIT + padded(header.stored_bytes as usize);
-        let Some(all) = unit_and_payload.get_mut(..bytes) else {
-            return Err(MediaError::Damaged("a chunk shorter than its payload"));
-        };
-        let (unit, payload) = all.split_at_mut(UNIT);
-        if self.file.is_some() {
-            if let Some(padding) = payload.get_mut(header.stored_bytes as usize..) {
-                padding.fill(0);
-            }
-            header.payload_crc = crc32c::crc32c(payload);
-            header.encode(unit);
-        }
-        if let Some(file) = &self.file {
-            file.write_at(self.at, all)?;
-        }
-        if header.kind == ChunkKind::End {
-            self.end = self.at;
-        }
-        self.at += bytes as u64;
-        self.number += 1;
-        Ok(())
-    }
-
-    /// Writes a chunk with the set's text.
-    pub(crate) fn write_text(&mut self, kind: ChunkKind, info: &SetInfo) -> Result<(), MediaError> {
-        let text = info.encode();
-        if text.len() > MAX_PAYLOAD {
-            return Err(MediaError::Damaged("more files than a set can name"));
-        }
-        let mut header = ChunkHeader::new(kind);
-        header.raw_bytes = text.len() as u32;
-        header.stored_bytes = text.len() as u32;
-        let mut bytes = AlignedBuf::new(UNIT + padded(text.len()));
-        if let Some(place) = bytes.get_mut(UNIT..UNIT + text.len()) {
-            place.copy_from_slice(&text);
-        }
-        self.write(&mut header, &mut bytes)
-    }
-
-    /// Makes what was written durable.
-    pub fn sync(&self) -> Result<(), MediaError> {
-        match &self.file {
-            Some(file) if !mutated(Mutation::EarlyTail) => Ok(file.sync()?),
-            _ => Ok(()),
-        }
-    }
-
-    /// Writes the tail, durably: the set is whole, as far as this stripe goes.
-    pub(crate) fn write_tail(&mut self) -> Result<(), MediaError> {
-        let mut header = ChunkHeader::new(ChunkKind::Tail);
-        header.places = [self.begin, self.end, self.before];
-        let mut unit = AlignedBuf::new(UNIT);
-        self.write(&mut header, &mut unit)?;
-        self.sync()
-    }
-
-    /// Chunks written so far.
-    pub fn chunks(&self) -> u64 {
-        self.number
-    }
-
-    /// Bytes of the set so far.
-    pub fn bytes(&self) -> u64 {
-        self.at - self.begin
-    }
-}
 
 /// Where a backup set lies in a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +43,7 @@ pub struct StripeReader {
     file: Arc<dyn File>,
     header: MediaHeader,
     len: u64,
+    key: Option<BackupKey>,
 }
 
 impl StripeReader {
@@ -166,7 +57,24 @@ impl StripeReader {
         let there = len.min(UNIT as u64) as usize;
         file.read_at(0, unit.get_mut(..there).unwrap_or_default())?;
         let header = MediaHeader::decode(&unit)?;
-        Ok(StripeReader { file, header, len })
+        Ok(StripeReader {
+            file,
+            header,
+            len,
+            key: None,
+        })
+    }
+
+    /// Gives it the key of its media, if it is encrypted and this is the key.
+    pub fn unlock(&mut self, key: &BackupKey) {
+        if self.header.key == Some(key.thumbprint()) {
+            self.key = Some(key.clone());
+        }
+    }
+
+    /// The thumbprint of the key that it lacks.
+    pub fn locked(&self) -> Option<Thumbprint> {
+        self.header.key.filter(|_| self.key.is_none())
     }
 
     /// Its header.
@@ -195,7 +103,7 @@ impl StripeReader {
     /// Where the last tail ends, going forward from chunk to chunk.
     fn whole_bytes(&self) -> Result<u64, MediaError> {
         let (mut at, mut whole, mut tail) = (UNIT as u64, None, None);
-        while let Some(header) = self.header_at(at)? {
+        while let Some((_, header)) = self.header_at(at)? {
             // Only another set may follow.
             if let (Some(tail), ChunkKind::Begin) = (tail, header.kind) {
                 whole = Some(tail);
@@ -213,7 +121,7 @@ impl StripeReader {
                 .checked_sub(UNIT as u64)
                 .filter(|at| at % UNIT as u64 == 0);
             let at = at.ok_or(MediaError::Incomplete)?;
-            let header = self.header_at(at)?;
+            let header = self.header_at(at)?.map(|found| found.1);
             let tail =
                 header.filter(|h| h.kind == ChunkKind::Tail && h.family == self.header.family);
             let last = sets.last().map_or(u32::MAX, |s| u32::from(s.position));
@@ -247,13 +155,14 @@ impl StripeReader {
     }
 
     /// The header of the chunk at a place; `None` where there is none.
-    fn header_at(&self, at: u64) -> Result<Option<ChunkHeader>, MediaError> {
+    fn header_at(&self, at: u64) -> Result<Option<(AlignedBuf, ChunkHeader)>, MediaError> {
         if at + UNIT as u64 > self.len {
             return Ok(None);
         }
         let mut unit = AlignedBuf::new(UNIT);
         self.file.read_at(at, &mut unit)?;
-        Ok(ChunkHeader::decode(&unit).ok())
+        let header = ChunkHeader::decode(&unit).ok();
+        Ok(header.map(|header| (unit, header)))
     }
 
     /// Reads the chunk at a place, which must be the one with this number of the set.
@@ -263,15 +172,48 @@ impl StripeReader {
         (place, number): (&SetPlace, u64),
         unpacker: &mut Unpacker,
     ) -> Result<Chunk, MediaError> {
+        let stored = self.stored(at, (place, number))?;
+        let Stored { header, next, .. } = &stored;
+        let (header, next) = (header.clone(), *next);
+        let (mut bytes, packed) = self.opened(stored, unpacker)?;
+        let payload = match header.codec {
+            super::Codec::None => {
+                bytes.resize(packed.end);
+                if header.raw_bytes as usize != packed.end {
+                    return Err(MediaError::Damaged("a payload of another length"));
+                }
+                match packed.start {
+                    0 => bytes,
+                    from => AlignedBuf::copy_of(bytes.get(from..).unwrap_or_default()),
+                }
+            }
+            codec => {
+                let mut payload = AlignedBuf::new(header.raw_bytes as usize);
+                unpacker.unpack(codec, bytes.get(packed).unwrap_or_default(), &mut payload)?;
+                payload
+            }
+        };
+        Ok(Chunk {
+            header,
+            payload,
+            next,
+        })
+    }
+
+    /// Reads the chunk at a place as it is stored, and proves it by its checksums.
+    fn stored(&self, at: u64, (place, number): (&SetPlace, u64)) -> Result<Stored, MediaError> {
         let damaged = MediaError::Damaged;
-        let header = self.header_at(at)?;
-        let header = header.ok_or(damaged("a chunk is missing"))?;
+        let found = self.header_at(at)?;
+        let (unit, header) = found.ok_or(damaged("a chunk is missing"))?;
         let ours = header.set == place.set
             && header.family == self.header.family
             && header.position == place.position
             && header.number == number;
         if !ours {
             return Err(damaged("a chunk of another place"));
+        }
+        if header.encrypted != self.header.key.is_some() {
+            return Err(damaged("a chunk that is not encrypted as its media are"));
         }
         let stored = header.stored_bytes as usize;
         let from = at + UNIT as u64;
@@ -292,32 +234,51 @@ impl StripeReader {
         if !sound && !mutated(Mutation::TrustStripes) {
             return Err(damaged("a payload"));
         }
-        let payload = match header.codec {
-            super::Codec::None => {
-                bytes.resize(stored);
-                if header.raw_bytes != header.stored_bytes {
-                    return Err(damaged("a payload of another length"));
-                }
-                bytes
-            }
-            codec => {
-                let mut payload = AlignedBuf::new(header.raw_bytes as usize);
-                let packed = bytes.get(..stored).unwrap_or_default();
-                unpacker.unpack(codec, packed, &mut payload)?;
-                payload
-            }
-        };
-        Ok(Chunk {
+        Ok(Stored {
+            unit,
             header,
-            payload,
+            bytes,
             next,
         })
+    }
+
+    /// Decrypts a chunk if it is encrypted; its payload, still packed, is a part of the bytes.
+    fn opened(
+        &self,
+        stored: Stored,
+        unpacker: &mut Unpacker,
+    ) -> Result<(AlignedBuf, Range<usize>), MediaError> {
+        let header = &stored.header;
+        let end = header.stored_bytes as usize;
+        let Some(thumbprint) = self.header.key else {
+            return Ok((stored.bytes, 0..end));
+        };
+        let key = self.key.as_ref().ok_or(MediaError::Locked(thumbprint))?;
+        let bad = MediaError::Damaged("an encrypted payload");
+        let (end, tag) = match header.kind {
+            ChunkKind::Tail => (end, header.tag),
+            _ => {
+                let end = end.checked_sub(TAG_BYTES).ok_or(bad.clone())?;
+                (end, bytes_at(&stored.bytes, end).ok_or(bad.clone())?)
+            }
+        };
+        let hidden_from = match header.kind {
+            ChunkKind::Begin | ChunkKind::End => readable(&stored.bytes).ok_or(bad.clone())?.end,
+            _ => 0,
+        };
+        let mut authenticated = header.authenticated(&stored.unit);
+        let mut bytes = stored.bytes;
+        authenticated.extend_from_slice(bytes.get(..hidden_from).unwrap_or_default());
+        let hidden = bytes.get_mut(hidden_from..end).ok_or(bad)?;
+        let cipher = unpacker.cipher(key, header.set);
+        cipher.open(header.place(), &authenticated, (hidden, tag))?;
+        Ok((bytes, hidden_from..end))
     }
 
     /// The text in the end of a set.
     pub fn info(&self, place: &SetPlace) -> Result<SetInfo, MediaError> {
         let bad = MediaError::Damaged("the end of a set");
-        let Some(header) = self.header_at(place.end)? else {
+        let Some((_, header)) = self.header_at(place.end)? else {
             return Err(bad);
         };
         let last = header.number;
@@ -328,4 +289,35 @@ impl StripeReader {
         }
         SetInfo::decode(&chunk.payload).ok_or(bad)
     }
+
+    /// The same; of an encrypted set whose key is not there what can be read without it, and that is not
+    /// authenticated: no files, no log.
+    pub(crate) fn outline(&self, place: &SetPlace) -> Result<SetInfo, MediaError> {
+        if self.locked().is_none() {
+            return self.info(place);
+        }
+        let bad = MediaError::Damaged("the end of a set");
+        let Some((_, header)) = self.header_at(place.end)? else {
+            return Err(bad);
+        };
+        let stored = self.stored(place.end, (place, header.number))?;
+        let text = readable(&stored.bytes).and_then(|range| stored.bytes.get(range));
+        text.and_then(SetInfo::decode).ok_or(bad)
+    }
+}
+
+/// Where the readable part of an encrypted text is.
+fn readable(payload: &[u8]) -> Option<Range<usize>> {
+    let length = u32::from_le_bytes(bytes_at(payload, 0)?) as usize;
+    let end = LENGTH.checked_add(length)?;
+    (end <= payload.len()).then_some(LENGTH..end)
+}
+
+/// A chunk as it is stored.
+struct Stored {
+    unit: AlignedBuf,
+    header: ChunkHeader,
+    /// The payload and its padding.
+    bytes: AlignedBuf,
+    next: u64,
 }

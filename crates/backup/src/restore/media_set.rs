@@ -2,6 +2,7 @@
 
 use crate::BackupError;
 use crate::error::shown;
+use crate::keys::KeyRing;
 use crate::media::{MediaHeader, SetInfo, SetPlace, StripeReader};
 use furrow_io::{Access, Open, Volume};
 use std::collections::BTreeMap;
@@ -48,6 +49,27 @@ impl MediaSet {
         Ok(MediaSet { stripes })
     }
 
+    /// The same, with the keys that there are for encrypted media.
+    #[must_use]
+    pub fn with_keys(mut self, keys: &KeyRing) -> MediaSet {
+        let thumbprint = self.header().and_then(|h| h.key);
+        if let Some(key) = thumbprint.and_then(|thumbprint| keys.find(&thumbprint)) {
+            self.stripes.iter_mut().for_each(|s| s.reader.unlock(key));
+        }
+        self
+    }
+
+    /// The files of the stripes, as they were given.
+    pub fn paths(&self) -> Vec<PathBuf> {
+        self.stripes.iter().map(|s| s.path.clone()).collect()
+    }
+
+    /// The stripes: their files and headers.
+    pub fn stripes(&self) -> Vec<(PathBuf, MediaHeader)> {
+        let stripe = |s: &Stripe| (s.path.clone(), s.reader.header().clone());
+        self.stripes.iter().map(stripe).collect()
+    }
+
     /// The header of the first stripe that was given.
     pub fn header(&self) -> Option<&MediaHeader> {
         self.stripes.first().map(|s| s.reader.header())
@@ -65,7 +87,8 @@ impl MediaSet {
         }
     }
 
-    /// What the sets say of themselves, by position, as the first stripe has them.
+    /// What the sets say of themselves, by position, as the first stripe has them. Of encrypted ones whose
+    /// key is not there: neither files nor log.
     pub fn sets(&self) -> Result<Vec<(u16, SetInfo)>, BackupError> {
         let Some(stripe) = self.stripes.first() else {
             return Ok(Vec::new());
@@ -73,7 +96,7 @@ impl MediaSet {
         let of = |e| BackupError::of_media(&stripe.path, &e);
         let places = stripe.reader.whole_sets().map_err(of)?;
         let info = |place: SetPlace| {
-            let info = stripe.reader.info(&place).map_err(of)?;
+            let info = stripe.reader.outline(&place).map_err(of)?;
             Ok((place.position, info))
         };
         places.into_iter().map(info).collect()

@@ -14,6 +14,7 @@
 //! The session's thread starts the others and waits: it reports progress and looks for a cancel. When
 //! anything fails, every queue is broken off, and what was written is removed or cut off.
 
+mod pacer;
 mod pipeline;
 mod produce;
 pub(crate) mod queue;
@@ -22,13 +23,16 @@ mod target;
 pub use target::Device;
 
 use crate::BackupError;
-use crate::media::{BackupKind, Codec, SetFile, SetInfo, SetLog};
+use crate::media::{
+    BackupKey, BackupKind, Codec, MediaHeader, SetEncryption, SetFile, SetInfo, SetLog,
+};
 use furrow_engine::{BackupScope, BackupSource, Database, Instance};
 use furrow_format::RecoveryModel;
 use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
 use furrow_types::Guid;
 use pipeline::Pipeline;
+use std::path::PathBuf;
 use std::sync::Arc;
 use target::Target;
 
@@ -44,6 +48,10 @@ pub struct BackupRequest {
     pub devices: Vec<Device>,
     /// How payloads are packed.
     pub codec: Codec,
+    /// The key that the set is encrypted with.
+    pub key: Option<BackupKey>,
+    /// Megabytes a second that are read of the data files and the log at most.
+    pub throttle_mb_per_s: Option<u32>,
     /// Whether page checksums are verified on the way.
     pub checksum: bool,
     /// Whether damaged pages are copied and recorded; else they end the backup (3043).
@@ -139,6 +147,8 @@ pub struct FilePages {
 pub struct BackupReport {
     /// The end of the set.
     pub info: SetInfo,
+    /// The stripes: where they are, and their headers.
+    pub stripes: Vec<(PathBuf, MediaHeader)>,
     /// The set's position on the media.
     pub position: u16,
     /// Pages of each data file.
@@ -303,6 +313,7 @@ fn run(
     let data = info.files.iter().filter(|f| f.filegroup != 0 && f.present);
     let log = info.files.iter().find(|f| f.filegroup == 0).map(named);
     Ok(BackupReport {
+        stripes: target.stripes(),
         position: target.position(),
         files: data.map(named).collect(),
         log: log.unwrap_or(FilePages {
@@ -319,6 +330,15 @@ fn model_name(model: RecoveryModel) -> &'static str {
         RecoveryModel::Simple => "SIMPLE",
         RecoveryModel::Full => "FULL",
         RecoveryModel::BulkLogged => "BULK_LOGGED",
+    }
+}
+
+fn encryption(key: &BackupKey) -> SetEncryption {
+    let thumbprint = key.thumbprint();
+    SetEncryption {
+        algorithm: "AES_256".to_owned(),
+        key: key.name().to_owned(),
+        thumbprint: thumbprint.iter().map(|b| format!("{b:02X}")).collect(),
     }
 }
 
@@ -400,6 +420,7 @@ fn begin_info(
             _ => Guid([0; 16]),
         },
         compression: request.codec.name().to_owned(),
+        encryption: request.key.as_ref().map(encryption),
         checksums: request.checksum,
         damaged: false,
         copy_only: request.copy_only,

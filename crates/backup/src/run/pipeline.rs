@@ -1,5 +1,6 @@
 //! The threads of a backup and what they share.
 
+use super::pacer::Pacer;
 use super::produce::Producer;
 use super::queue::Queue;
 use super::target::Target;
@@ -43,6 +44,8 @@ pub(super) struct Pipeline<'a> {
     packed_buffers: usize,
     packers_left: AtomicU64,
     error: Mutex<Option<BackupError>>,
+    /// Paces reading, if it is throttled.
+    pacer: Option<Pacer>,
     /// Bytes of pages and log read so far.
     pub(super) done_bytes: AtomicU64,
     stored_bytes: AtomicU64,
@@ -74,8 +77,10 @@ impl Pipeline<'_> {
         let suggested = stripes * DEPTH + stripes + 2 * volumes;
         let buffers = request.buffer_count.unwrap_or(suggested).max(volumes + 1);
         let packed_buffers = if packs { buffers } else { 0 };
-        let raw = || AlignedBuf::new(UNIT + request.transfer_bytes);
-        let room = padded(request.codec.bound(request.transfer_bytes));
+        // What encryption adds to a payload.
+        let tag = if request.key.is_some() { UNIT } else { 0 };
+        let raw = || AlignedBuf::new(UNIT + request.transfer_bytes + tag);
+        let room = padded(request.codec.bound(request.transfer_bytes)) + tag;
         let packed = || AlignedBuf::new(UNIT + room);
         let pipeline = Pipeline {
             request,
@@ -87,6 +92,7 @@ impl Pipeline<'_> {
             packed_buffers,
             packers_left: AtomicU64::new(worker_count() as u64),
             error: Mutex::new(None),
+            pacer: request.throttle_mb_per_s.map(Pacer::new),
             done_bytes: AtomicU64::new(0),
             stored_bytes: AtomicU64::new(0),
             files: Mutex::new(None),
@@ -220,6 +226,13 @@ impl Pipeline<'_> {
         self.free.break_off();
         self.packed_free.break_off();
         self.changed.notify_all();
+    }
+
+    /// Waits before so many bytes are read, as THROTTLE demands. A backup that fails ends the wait.
+    pub(super) fn pace(&self, bytes: usize) {
+        if let Some(pacer) = &self.pacer {
+            pacer.take(bytes, || self.error.lock().is_some());
+        }
     }
 
     /// An empty buffer; `None` when the backup has failed.

@@ -48,23 +48,26 @@ struct Filling {
     header: ChunkHeader,
     bytes: AlignedBuf,
     used: usize,
+    /// Bytes that a chunk takes.
+    limit: usize,
 }
 
 impl Filling {
-    fn new(bytes: AlignedBuf, kind: ChunkKind, round: u32) -> Filling {
+    fn new((bytes, limit): (AlignedBuf, usize), kind: ChunkKind, round: u32) -> Filling {
         let mut header = ChunkHeader::new(kind);
         header.round = round;
         Filling {
             header,
             bytes,
             used: 0,
+            limit,
         }
     }
 
     /// Bytes that still fit, up to the transfer size.
     fn room(&self) -> usize {
         match self.header.runs.len() < MAX_RUNS {
-            true => self.bytes.len() - UNIT - self.used,
+            true => self.limit - self.used,
             false => 0,
         }
     }
@@ -234,6 +237,7 @@ impl Producer {
                 let Some(buffer) = pipeline.buffer() else {
                     return Ok(false);
                 };
+                let buffer = (buffer, pipeline.request.transfer_bytes);
                 *filling = Some(Filling::new(buffer, ChunkKind::Pages, round));
             }
             let Some(chunk) = filling.as_mut() else {
@@ -250,6 +254,7 @@ impl Producer {
                 page: PageNo(at),
                 ..start
             };
+            pipeline.pace(bytes.len());
             self.source.read(first, bytes)?;
             if pipeline.request.checksum {
                 self.check(pipeline, of, (first, bytes))?;
@@ -365,6 +370,7 @@ fn add_block(pipeline: &Pipeline<'_>, block: &LogBlock, filling: &mut Option<Fil
         let Some(buffer) = pipeline.buffer() else {
             return false;
         };
+        let buffer = (buffer, pipeline.request.transfer_bytes);
         *filling = Some(Filling::new(buffer, ChunkKind::Log, 0));
     }
     let Some(chunk) = filling.as_mut() else {
@@ -375,6 +381,7 @@ fn add_block(pipeline: &Pipeline<'_>, block: &LogBlock, filling: &mut Option<Fil
         first: block.lsn.block(),
         count: block.bytes.len() as u32,
     };
+    pipeline.pace(block.bytes.len());
     let place = chunk.add(run, block.bytes.len());
     place.copy_from_slice(&block.bytes);
     let bytes = block.bytes.len() as u64;

@@ -4,7 +4,7 @@ use super::BackupRequest;
 use crate::BackupError;
 use crate::error::shown;
 use crate::media::{
-    ChunkKind, Codec, MediaError, MediaHeader, SetInfo, StripeReader, StripeWriter, UNIT,
+    BackupKey, ChunkKind, Codec, MediaError, MediaHeader, SetInfo, StripeReader, StripeWriter, UNIT,
 };
 use furrow_io::time::WallTime;
 use furrow_io::{Access, File, Fill, IoErrorKind, Open, Volume, random};
@@ -51,6 +51,7 @@ pub(crate) struct Target {
     volume: Arc<dyn Volume>,
     stripes: Vec<Stripe>,
     pub(crate) writers: Vec<StripeWriter>,
+    headers: Vec<MediaHeader>,
     position: u16,
 }
 
@@ -75,6 +76,7 @@ impl Target {
             volume: Arc::clone(volume),
             stripes: Vec::new(),
             writers: Vec::new(),
+            headers: Vec::new(),
             position: 1,
         };
         match target.begin(request, info) {
@@ -115,6 +117,7 @@ impl Target {
                 formatted_us: WallTime::now().unix_us(),
                 name: request.media_name.clone(),
                 description: request.media_description.clone(),
+                key: request.key.as_ref().map(BackupKey::thumbprint),
             };
             let place = append.map_or((UNIT as u64, 0), |found| (found.len, found.tail));
             if append.is_none() {
@@ -122,9 +125,11 @@ impl Target {
             }
             let ids = (family, self.position, info.set);
             let mut writer = StripeWriter::new(stripe.file.clone(), ids, place);
+            writer = writer.encrypted(request.key.as_ref());
             let begun = writer.write_text(ChunkKind::Begin, info);
             begun.map_err(|e| stripe.failed(&e))?;
             self.writers.push(writer);
+            self.headers.push(header);
         }
         Ok(())
     }
@@ -158,6 +163,15 @@ impl Target {
                     ];
                     return Err(BackupError::refused(3231, &args));
                 }
+                // An encrypted set is the only one of its media.
+                Some(f) if request.key.is_some() || (f.header.key.is_some() && !request.init) => {
+                    debug_assert!(!request.format, "what is formatted is not looked at");
+                    let asked = match f.header.key {
+                        Some(_) if request.key.is_none() => "NO ENCRYPTION",
+                        _ => "ENCRYPTION",
+                    };
+                    return Err(BackupError::refused(3095, &[asked.into(), asked.into()]));
+                }
                 Some(f) if f.header.media_set == media => {
                     if f.header.compressed != (request.codec != Codec::None) && !request.init {
                         let (what, other) = match f.header.compressed {
@@ -181,6 +195,12 @@ impl Target {
             }
         }
         Ok(found)
+    }
+
+    /// The stripes: where they are, and their headers.
+    pub(crate) fn stripes(&self) -> Vec<(PathBuf, MediaHeader)> {
+        let paths = self.stripes.iter().map(|s| s.device.path());
+        paths.zip(self.headers.iter().cloned()).collect()
     }
 
     /// The set's position on the media.

@@ -1,8 +1,8 @@
 //! Media that are damaged, cut short, missing, exchanged or of something else.
 
 use crate::world::{Silent, World, insert, numbers, request, world};
-use furrow_backup::media::Codec;
-use furrow_backup::{BackupError, BackupRequest, MediaSet, verify};
+use furrow_backup::media::{BackupKey, Codec, KEY_BYTES};
+use furrow_backup::{BackupError, BackupRequest, KeyRing, MediaSet, verify};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::{Access, Fill, Open, read_file, write_file};
 use std::path::{Path, PathBuf};
@@ -22,12 +22,12 @@ fn verified(world: &World, request: &BackupRequest) -> Result<u16, BackupError> 
     verify(&world.media(request)?, None, None, &mut Silent)
 }
 
-fn stripe(world: &World, n: usize) -> Vec<u8> {
+pub fn stripe(world: &World, n: usize) -> Vec<u8> {
     let path = PathBuf::from(format!("d/b{n}.bak"));
     read_file(&*world.volume, &path).unwrap()
 }
 
-fn put(world: &World, n: usize, bytes: &[u8]) {
+pub fn put(world: &World, n: usize, bytes: &[u8]) {
     let path = PathBuf::from(format!("d/b{n}.bak"));
     let file = world
         .volume
@@ -58,6 +58,61 @@ fn any_flipped_bit_is_refused() {
         }
         assert_eq!(verified(&world, &request).unwrap(), 1);
     }
+}
+
+/// Flipped bits, cuts and exchanged stripes, so many of all, over codecs, plain and encrypted.
+fn damages(count: usize) {
+    let seed = test_seed();
+    println!("FURROW_SEED={seed}");
+    let mut rng = seeded(seed);
+    for codec in [Codec::None, Codec::Lz4, Codec::Zstd(1)] {
+        for key in [None, Some(BackupKey::new("k", [5; KEY_BYTES]))] {
+            let (world, mut request) = written(3, codec);
+            request.key = key.clone();
+            world.backup(&request).unwrap();
+            // Another backup of the same shape, with stripes to exchange.
+            let others: Vec<Vec<u8>> = (0..3).map(|n| stripe(&world, n)).collect();
+            world.backup(&request).unwrap();
+            let whole: Vec<Vec<u8>> = (0..3).map(|n| stripe(&world, n)).collect();
+            let ring = key.map(KeyRing::of).unwrap_or_default();
+            let verified = || {
+                let media = world.media(&request)?.with_keys(&ring);
+                verify(&media, None, None, &mut Silent)
+            };
+            assert_eq!(verified().unwrap(), 1);
+            for round in 0..count / 6 {
+                let n = rng.random_range(0..3);
+                let mut bytes = whole[n].clone();
+                match round % 4 {
+                    0 | 1 => {
+                        let bit = rng.random_range(0..bytes.len() * 8);
+                        bytes[bit / 8] ^= 1 << (bit % 8);
+                    }
+                    2 => bytes.truncate(rng.random_range(0..bytes.len())),
+                    _ => {
+                        let other = (n + rng.random_range(1..3)) % 3;
+                        let of = [&others[n], &others[other], &whole[other]];
+                        bytes = of[rng.random_range(0..3)].clone();
+                    }
+                }
+                put(&world, n, &bytes);
+                assert!(verified().is_err(), "{codec:?}, stripe {n}, round {round}");
+                put(&world, n, &whole[n]);
+            }
+            assert_eq!(verified().unwrap(), 1);
+        }
+    }
+}
+
+#[test]
+fn flipped_bits_cuts_and_exchanged_stripes_are_refused() {
+    damages(600);
+}
+
+#[test]
+#[ignore = "takes minutes: docs/testing.md"]
+fn ten_thousand_flipped_bits_cuts_and_exchanged_stripes_are_refused() {
+    damages(10_000);
 }
 
 #[test]

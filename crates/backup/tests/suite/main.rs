@@ -6,8 +6,10 @@
 mod chain;
 mod damaged;
 mod differential;
+mod encrypted;
 mod files;
 mod pages;
+mod scattered;
 mod stop;
 mod tail;
 mod under_load;

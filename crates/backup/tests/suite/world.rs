@@ -66,6 +66,8 @@ pub fn request(stripes: usize) -> BackupRequest {
     BackupRequest {
         devices: (0..stripes).map(device).collect(),
         codec: Codec::None,
+        key: None,
+        throttle_mb_per_s: None,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,
@@ -86,6 +88,21 @@ pub fn request(stripes: usize) -> BackupRequest {
 
 pub fn numbers(error: &BackupError) -> Vec<u32> {
     error.messages().iter().map(|m| m.number).collect()
+}
+
+fn wanted((name, more): (&str, &[&str]), recovery: bool) -> RestoreRequest {
+    let to = |file: &str, ext: &str| {
+        let path = PathBuf::from(format!("d/{name}_{file}.{ext}"));
+        (file.to_owned(), path)
+    };
+    let mut moves = vec![to("data", "mdf"), to("log", "ldf"), to("more", "ndf")];
+    moves.extend(more.iter().map(|file| to(file, "ndf")));
+    RestoreRequest {
+        name: name.into(),
+        moves,
+        recovery,
+        ..RestoreRequest::default()
+    }
 }
 
 impl World {
@@ -182,20 +199,15 @@ impl World {
         (name, more): (&str, &[&str]),
         recovery: bool,
     ) -> Result<RestoreReport, BackupError> {
-        let to = |file: &str, ext: &str| {
-            let path = PathBuf::from(format!("d/{name}_{file}.{ext}"));
-            (file.to_owned(), path)
-        };
-        let mut moves = vec![to("data", "mdf"), to("log", "ldf"), to("more", "ndf")];
-        moves.extend(more.iter().map(|file| to(file, "ndf")));
-        let wanted = RestoreRequest {
-            name: name.into(),
-            moves,
-            recovery,
-            ..RestoreRequest::default()
-        };
+        let wanted = wanted((name, more), recovery);
         let media = self.media(request)?;
         restore_database(&self.instance, &media, &wanted, &mut Silent)
+    }
+
+    /// Restores from media that are open as a new database of this name.
+    pub fn restore_from(&self, media: &MediaSet, name: &str) -> Result<RestoreReport, BackupError> {
+        let wanted = wanted((name, &[]), true);
+        restore_database(&self.instance, media, &wanted, &mut Silent)
     }
 
     /// Closes a restored database and checks its files.

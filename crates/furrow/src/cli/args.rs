@@ -1,5 +1,6 @@
 //! What may be typed.
 
+use super::backup::BackupArguments;
 use super::disk::DiskArguments;
 use super::lab::{Chosen, NotifyArguments, RunArguments};
 use clap::{Args, Parser, Subcommand};
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Sql(Box<SqlArguments>),
     /// Checks the consistency of SQL Server or Furrow data files: 0 sound, 1 findings, 2 cannot be checked
     Check(CheckArguments),
+    /// Restore scripts and rehearsals from the files of backups alone
+    Backup(BackupArguments),
     /// Raw requests on modelled arrays and real disks; alignment of partitions
     Disk(DiskArguments),
 }
@@ -232,6 +235,18 @@ pub(crate) struct CheckArguments {
     /// The data files of one database: the primary one (.mdf) and all secondary ones (.ndf)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// The files are backups, all stripes of them: checked is what a restore gives, in a scratch directory
+    #[arg(long)]
+    pub(crate) backup: bool,
+    /// With --backup: only this database
+    #[arg(long, value_name = "NAME", requires = "backup")]
+    pub(crate) database: Option<String>,
+    /// With --backup: the file of a key, for encrypted backups
+    #[arg(long = "key", value_name = "FILE", requires = "backup")]
+    pub(crate) keys: Vec<PathBuf>,
+    /// With --backup: where the scratch directory is made [default: where the system has temporary files]
+    #[arg(long, value_name = "DIR", requires = "backup")]
+    pub(crate) dir: Option<PathBuf>,
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,19 +1,23 @@
-//! `furrow check`: are these data files sound?
+//! `furrow check`: are these data files, or the backups in these files, sound?
 
 use super::args::CheckArguments;
-use super::{FAILED, Failure, USAGE};
-use furrow_check::{
-    CheckError, Finding, MEMORY_BYTES, Options, Progress, Report, Scratch, check_within,
-};
-use furrow_datafile::DataFiles;
-use furrow_io::SystemVolume;
+use super::backup::{self, Scratch};
+use super::checked::{check_files, finding_json};
+use super::{FAILED, Failure, INTERRUPTED, USAGE};
+use furrow_backup::chain::Chain;
+use furrow_check::{CheckError, MEMORY_BYTES, Options, Report};
 use serde_json::json;
 use std::io::{IsTerminal, Write};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
-    let report = checked(options).map_err(|error| Failure::new(USAGE, error.to_string()))?;
+    let checked = match options.backup {
+        true => check_backup(options)?,
+        false => check_detached(options),
+    };
+    let report = checked.map_err(|error| match error {
+        CheckError::Cancelled => Scratch::interrupted(),
+        error => Failure::new(USAGE, error.to_string()),
+    })?;
     let mut out = std::io::stdout().lock();
     let printed = if options.json {
         print_json(&report, &mut out)
@@ -30,37 +34,42 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
     Ok(if report.is_clean() { 0 } else { FAILED })
 }
 
-fn checked(options: &CheckArguments) -> Result<Report, CheckError> {
-    let files = DataFiles::open(&SystemVolume::new(), &options.files)?;
-    let shown = AtomicU64::new(0);
-    let listener = |progress: Progress| {
-        show(&shown, progress);
-        true
-    };
+/// Checks the data files themselves.
+fn check_detached(options: &CheckArguments) -> Result<Report, CheckError> {
     let how = Options {
         workers: options.threads,
         bytes_per_s: options.rate.unwrap_or(0),
         memory_bytes: options.memory.unwrap_or(MEMORY_BYTES),
         ..Options::default()
     };
-    let directory = options.temp.clone().unwrap_or_else(std::env::temp_dir);
-    let name = format!("furrow_check_{}.tmp", std::process::id());
-    let scratch = Scratch::new(Arc::new(SystemVolume::new()), directory.join(name));
-    let visible = !options.quiet && std::io::stderr().is_terminal();
-    let listener: Option<furrow_check::Listener<'_>> = if visible { Some(&listener) } else { None };
-    let report = check_within(&files, &how, (Some(&scratch), listener));
-    if visible {
-        eprint!("\r{:30}\r", "");
-    }
-    report
+    let seen = (visible(options), None);
+    check_files(&options.files, (&how, options.temp.as_deref()), seen)
 }
 
-/// One line that is written over, once a percent.
-fn show(shown: &AtomicU64, progress: Progress) {
-    let percent = progress.pages_done * 100 / progress.pages_total.max(1);
-    if shown.fetch_max(percent, Ordering::Relaxed) < percent {
-        eprint!("\r{percent:>3}% of {} pages", progress.pages_total);
-    }
+fn visible(options: &CheckArguments) -> bool {
+    !options.quiet && std::io::stderr().is_terminal()
+}
+
+/// Restores the backups into a scratch directory and checks the files there: the pages of a backup agree with
+/// each other only after the log in it is applied.
+fn check_backup(options: &CheckArguments) -> Result<Result<Report, CheckError>, Failure> {
+    let not_checked = |failure: Failure| match failure.code {
+        INTERRUPTED => failure,
+        _ => Failure::new(USAGE, failure.text),
+    };
+    let read = backup::read(&options.files, &options.keys, options.database.as_deref());
+    let (media, chains) = read.map_err(not_checked)?;
+    let [chain] = chains.as_slice() else {
+        let names: Vec<&str> = chains.iter().map(Chain::database).collect();
+        let names = names.join(", ");
+        let text = format!(
+            "the files hold backups of several databases ({names}): choose one by --database"
+        );
+        return Err(Failure::new(USAGE, text));
+    };
+    let scratch = Scratch::make(options.dir.as_deref(), options.quiet).map_err(not_checked)?;
+    let restored = scratch.restore(&media, chain).map_err(not_checked)?;
+    Ok(scratch.check(&restored, options.threads))
 }
 
 fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
@@ -80,18 +89,8 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
 }
 
 fn print_json(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
-    let one = |finding: &Finding| {
-        json!({
-            "number": finding.number(),
-            "file": finding.page.map(|page| page.file.0),
-            "page": finding.page.map(|page| page.page.0),
-            "object": finding.subject.as_ref().map(ToString::to_string),
-            "text": finding.message.text,
-            "means": finding.means,
-        })
-    };
     let all = json!({
-        "findings": report.findings.iter().map(one).collect::<Vec<_>>(),
+        "findings": report.findings.iter().map(finding_json).collect::<Vec<_>>(),
         "pages_checked": report.pages_checked,
         "rows": report.rows,
         "tables": report.tables,

@@ -20,7 +20,9 @@
 //! [`Failure`], with its code.
 
 mod args;
+mod backup;
 mod check;
+mod checked;
 mod csv;
 mod disk;
 mod inspect;
@@ -45,6 +47,7 @@ pub(crate) fn run() -> ExitCode {
         args::Command::Lab(command) => lab::run(&command.command),
         args::Command::Inspect(options) => inspect::run(options),
         args::Command::Check(options) => check::run(options),
+        args::Command::Backup(options) => backup::run(options),
         args::Command::Disk(options) => disk::run(options),
         args::Command::Sql(options) => sql::run(options),
     };

@@ -5,6 +5,7 @@
     reason = "helpers of tests: a failure is a failed test"
 )]
 
+mod backup;
 mod checkdb;
 mod damage;
 mod disk;

@@ -41,6 +41,8 @@ pub(super) fn request(rng: &mut SeededRng, (wanted, number): (Wanted, usize)) ->
     BackupRequest {
         devices: (0..stripes).map(device).collect(),
         codec: [Codec::None, Codec::Lz4, Codec::Zstd(1)][rng.random_range(0..3)],
+        key: None,
+        throttle_mb_per_s: None,
         checksum: rng.random_bool(0.5),
         continue_after_error: false,
         buffer_count: None,

@@ -2,7 +2,7 @@
 
 use super::Target;
 use super::havoc::{Dice, damage};
-use furrow_backup::media::{Codec, StripeReader, Unpacker};
+use furrow_backup::media::{BackupKey, Codec, StripeReader, Unpacker};
 use furrow_backup::{BackupRequest, Device, FilePages, Listener, Parts, backup_database};
 use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
 use furrow_io::{Access, File, MemoryVolume, Open, Volume, read_all};
@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 
-const PATH: &str = "/d/b.bak";
+/// A stripe with two sets, and an encrypted one.
+const PATHS: [&str; 2] = ["/d/b.bak", "/d/e.bak"];
+const KEY: [u8; 32] = [7; 32];
 const UNIT: usize = 4096;
 const CHUNK_MAGIC: &[u8; 4] = b"FBCK";
 /// Fields of a chunk's header, the first runs among them.
@@ -22,14 +24,17 @@ const STORED: usize = 48;
 const PAYLOAD_CRC: usize = 52;
 const MEDIA_CRC: usize = 8;
 
-/// A stripe with two sets.
-struct Stripes {
+/// The stripes.
+struct Stripes(Vec<Stripe>);
+
+/// A stripe of sound sets.
+struct Stripe {
     file: Arc<dyn File>,
     image: Vec<u8>,
     /// Where chunks begin.
     chunks: Vec<usize>,
-    /// Chunks of a sound stripe.
-    sound: u64,
+    /// The key, if it is encrypted.
+    key: Option<BackupKey>,
 }
 
 struct Silent;
@@ -39,10 +44,12 @@ impl Listener for Silent {
     fn files_done(&mut self, _: u16, _: &[FilePages]) {}
 }
 
-fn request() -> BackupRequest {
+fn request(path: &str, key: Option<BackupKey>) -> BackupRequest {
     BackupRequest {
-        devices: vec![Device::Disk(PATH.into())],
+        devices: vec![Device::Disk(path.into())],
         codec: Codec::Zstd(1),
+        key,
+        throttle_mb_per_s: None,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,
@@ -61,7 +68,7 @@ fn request() -> BackupRequest {
     }
 }
 
-/// A stripe with the backups of a small database.
+/// Stripes with the backups of a small database.
 pub(super) fn make() -> Result<Box<dyn Target>, String> {
     let volume = MemoryVolume::new();
     let made = |e: &dyn std::fmt::Display| e.to_string();
@@ -77,30 +84,18 @@ pub(super) fn make() -> Result<Box<dyn Target>, String> {
     let log = FileSpec::new("log", "/d/log.ldf").size_kb(1024);
     let db = instance.create_database(&DatabaseSpec::new("db", file).log(log));
     let db = db.map_err(|e| made(&e))?;
-    for _ in 0..2 {
-        backup_database(&db, &request(), &mut Silent).map_err(|e| made(&e))?;
+    let [plain, encrypted] = PATHS;
+    let key = BackupKey::new("fuzz", KEY);
+    for (path, key) in [(plain, None), (plain, None), (encrypted, Some(&key))] {
+        let request = request(path, key.cloned());
+        backup_database(&db, &request, &mut Silent).map_err(|e| made(&e))?;
     }
     instance.abandon();
-    let file = volume.open(Path::new(PATH), Open::Existing, Access::Data);
-    let file = file.map_err(|e| made(&e))?;
-    let image = read_all(&*file).map_err(|e| made(&e))?;
-    let is_chunk = |at: &usize| image.get(*at..).is_some_and(|b| b.starts_with(CHUNK_MAGIC));
-    let chunks: Vec<usize> = (0..image.len()).step_by(UNIT).filter(is_chunk).collect();
-    let mut stripes = Stripes {
-        file,
-        image,
-        chunks,
-        sound: 0,
-    };
-    stripes.sound = stripes.read().ok_or("a sound stripe is refused")?;
-    match stripes.sound == stripes.chunks.len() as u64 {
-        true => Ok(Box::new(stripes)),
-        false => Err(format!(
-            "{} of {} chunks were read",
-            stripes.sound,
-            stripes.chunks.len()
-        )),
-    }
+    let stripes = [
+        Stripe::read_sound(&*volume, plain, None)?,
+        Stripe::read_sound(&*volume, encrypted, Some(key))?,
+    ];
+    Ok(Box::new(Stripes(stripes.into())))
 }
 
 /// CRC-32C of bytes whose four at `field` count as zero.
@@ -133,10 +128,40 @@ fn reseal(image: &mut [u8], at: usize) {
     put(image, at + field, crc);
 }
 
-impl Stripes {
+impl Stripe {
+    /// Reads a stripe that is sound, and sees that all of it is read.
+    fn read_sound(
+        volume: &dyn Volume,
+        path: &str,
+        key: Option<BackupKey>,
+    ) -> Result<Stripe, String> {
+        let file = volume.open(Path::new(path), Open::Existing, Access::Data);
+        let file = file.map_err(|e| e.to_string())?;
+        let image = read_all(&*file).map_err(|e| e.to_string())?;
+        let is_chunk = |at: &usize| image.get(*at..).is_some_and(|b| b.starts_with(CHUNK_MAGIC));
+        let chunks: Vec<usize> = (0..image.len()).step_by(UNIT).filter(is_chunk).collect();
+        let stripe = Stripe {
+            file,
+            image,
+            chunks,
+            key,
+        };
+        let sound = stripe.read().ok_or("a sound stripe is refused")?;
+        match sound == stripe.chunks.len() as u64 {
+            true => Ok(stripe),
+            false => Err(format!(
+                "{sound} of {} chunks were read",
+                stripe.chunks.len()
+            )),
+        }
+    }
+
     /// Reads the stripe as RESTORE does; how many chunks, where all of it is accepted.
     fn read(&self) -> Option<u64> {
-        let reader = StripeReader::open(Arc::clone(&self.file)).ok()?;
+        let mut reader = StripeReader::open(Arc::clone(&self.file)).ok()?;
+        if let Some(key) = &self.key {
+            reader.unlock(key);
+        }
         let (mut chunks, mut unpacker) = (0, Unpacker::new());
         for place in reader.sets().ok()? {
             let info = reader.info(&place).ok()?;
@@ -165,6 +190,15 @@ impl Stripes {
 
 impl Target for Stripes {
     fn read_one(&mut self, dice: &mut Dice) -> Result<(), String> {
+        match dice.pick(&self.0) {
+            Some(stripe) => stripe.read_one(dice),
+            None => Err("no stripes".to_owned()),
+        }
+    }
+}
+
+impl Stripe {
+    fn read_one(&self, dice: &mut Dice) -> Result<(), String> {
         let at = match dice.one_in(16) {
             true => 0,
             false => dice.pick(&self.chunks).copied().unwrap_or_default(),
@@ -183,8 +217,10 @@ impl Target for Stripes {
         self.write(at, now.unwrap_or_default())?;
         let read = self.read();
         self.write(at, before.unwrap_or_default())?;
+        // Right checksums make damage look sound, but not in the chunks of an encrypted set.
+        let trusted = repaired && (self.key.is_none() || at == 0);
         match read {
-            Some(_) if changed && !repaired => Err(format!("damage at {at} is not noticed")),
+            Some(_) if changed && !trusted => Err(format!("damage at {at} is not noticed")),
             _ => Ok(()),
         }
     }

@@ -186,17 +186,12 @@ fn label(media: &MediaSet) -> Vec<Vec<Value>> {
             "" => Value::Null,
             name => text(name),
         };
-        // The family's own GUID: the set's with the number of the stripe.
-        let mut family = header.media_set;
-        let [a, b] = header.family.to_le_bytes();
-        let [.., low, high] = &mut family.0;
-        (*low, *high) = (*low ^ a, *high ^ b);
         vec![
             named(&header.name),
             Value::Guid(header.media_set),
             Value::Int(i32::from(header.families)),
             Value::Int(i32::from(header.family)),
-            Value::Guid(family),
+            Value::Guid(header.family_guid()),
             Value::Int(1),
             Value::TinyInt(0),
             named(&header.description),
@@ -275,8 +270,7 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
         name => text(name),
     };
     let bit = Value::Bit;
-    let flags = i32::from(info.checksums) << 4 | i32::from(info.damaged) << 5;
-    let flags = flags | i32::from(info.read_only) << 2;
+    let encryption = info.encryption.as_ref();
     let created = DateTime::new(info.created.0, info.created.1).unwrap_or(DateTime::EPOCH);
     vec![
         named(&info.name),
@@ -308,7 +302,7 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
         Value::Int(0),
         Value::Int(0),
         text(&info.server),
-        Value::Int(flags),
+        Value::Int(info.flags()),
         Value::Guid(info.binding),
         Value::Guid(info.fork),
         text("SQL_Latin1_General_CP1_CI_AS"),
@@ -332,8 +326,8 @@ fn header(position: u16, info: &SetInfo, compressed: bool) -> Vec<Value> {
         Value::Guid(info.set),
         Value::BigInt(info.stored_bytes as i64),
         Value::TinyInt(0),
-        Value::Null,
-        Value::Null,
-        Value::Null,
+        encryption.map_or(Value::Null, |e| text(&e.algorithm.to_lowercase())),
+        encryption.map_or(Value::Null, |e| Value::Binary(e.thumbprint_bytes())),
+        encryption.map_or(Value::Null, |_| text("CERTIFICATE")),
     ]
 }

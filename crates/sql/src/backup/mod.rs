@@ -1,6 +1,8 @@
 //! BACKUP and RESTORE: options read, messages sent, `furrow_backup` called.
 
 mod headers;
+mod keys;
+mod option_text;
 mod options;
 mod parts;
 mod restore;
@@ -10,6 +12,7 @@ mod trace;
 
 pub(crate) use restore::restore;
 
+use crate::msdb::{SetOnMedia, note_backup};
 use crate::paths::path;
 use furrow_backup::media::BackupKind;
 use furrow_backup::{
@@ -242,6 +245,12 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
         BackupKind::Files => format!("BACKUP DATABASE...FILE={}", parts::names(&report.info)),
         _ => statement.to_owned(),
     };
+    let set = SetOnMedia {
+        stripes: &report.stripes,
+        position: report.position,
+        info: &report.info,
+    };
+    note_backup(run, &set);
     run.inform(closing(&called, report.pages(), report.elapsed_us));
     log_backup(run, &report, &request.devices);
     run.done(None);

@@ -1,6 +1,7 @@
 //! Options of BACKUP and RESTORE.
 
-use super::text;
+use super::keys;
+use super::option_text::value_text;
 use furrow_backup::media::Codec;
 use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, Parts};
 use furrow_context::error::{Result, refuse, unsupported};
@@ -24,16 +25,6 @@ pub(super) struct Asked {
     pub(super) tail: bool,
     /// NO_TRUNCATE.
     pub(super) damaged: bool,
-}
-
-/// The text of an option's value.
-pub(super) fn value_text(run: &mut Run<'_>, option: &Opt) -> Result<String> {
-    match &option.value {
-        Some(OptValue::Expr(expr)) => text(run, expr),
-        Some(OptValue::Word(word)) => Ok(word.to_string()),
-        Some(OptValue::Name(name)) => Ok(name.name().to_owned()),
-        _ => Ok(String::new()),
-    }
 }
 
 /// A whole number (3217).
@@ -76,6 +67,15 @@ pub(super) fn transfer_bytes(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
     match range.contains(&bytes) && bytes % MIN_TRANSFER_BYTES as u64 == 0 {
         true => Ok(bytes as usize),
         false => refuse(3217, &["MAXTRANSFERSIZE".into()]),
+    }
+}
+
+/// THROTTLE: megabytes a second that a backup reads at most. Furrow's own option.
+fn throttle(run: &mut Run<'_>, option: &Opt) -> Result<u32> {
+    let rate = number(run, option)?;
+    match u32::try_from(rate) {
+        Ok(rate @ 1..) => Ok(rate),
+        _ => refuse(3250, &[rate.into(), "THROTTLE".into()]),
     }
 }
 
@@ -144,6 +144,8 @@ fn plain() -> BackupRequest {
     BackupRequest {
         devices: Vec::new(),
         codec: Codec::None,
+        key: None,
+        throttle_mb_per_s: None,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,
@@ -176,6 +178,8 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
             "DIFFERENTIAL" => request.differential = true,
             "FORMAT" => (request.format, request.init) = (true, true),
             "INIT" => request.init = true,
+            "ENCRYPTION" => request.key = Some(keys::asked(run, option)?),
+            "THROTTLE" => request.throttle_mb_per_s = Some(throttle(run, option)?),
             "COMPRESSION" => request.codec = compression(run, option)?,
             "BLOCKSIZE" => block_size(run, option)?,
             "BUFFERCOUNT" => request.buffer_count = Some(buffer_count(run, option)?),
@@ -192,7 +196,7 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
             // COPY_ONLY, and CONTINUE_AFTER_ERROR: a backup of the log reads no pages.
             "NO_TRUNCATE" if log => (request.copy_only, damaged) = (true, true),
             "STANDBY" if log => return Err(unsupported("BACKUP LOG WITH STANDBY")),
-            "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" => {
+            "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" | "PASSWORD" | "MEDIAPASSWORD" => {
                 let name = option.name.to_lowercase();
                 return Err(Message::new(3032, &[name.into()]).into());
             }

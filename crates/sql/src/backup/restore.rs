@@ -1,11 +1,14 @@
 //! RESTORE.
 
-use super::options::{self, number, value_text};
+use super::option_text::value_text;
+use super::options::{self, number};
 use super::{
-    Progress, abnormally, closing, database_name, device, headers, not_of_the_system,
+    Progress, abnormally, closing, database_name, device, headers, keys, not_of_the_system,
     outside_transaction, parts, refused, revert, shown_path, stop, terminated, text,
 };
+use crate::msdb::{RestoreNote, SetOnMedia, note_backup, note_restore};
 use crate::paths::path;
+use furrow_backup::media::SetInfo;
 use furrow_backup::{
     Device as Target, FilePages, Listener, MediaSet, Parts, RestoreRequest, recover_only,
     restore_database, restore_files, restore_log, restore_pages, verify,
@@ -24,6 +27,8 @@ use std::sync::Arc;
 struct Asked {
     request: RestoreRequest,
     stats: Option<u64>,
+    /// LOADHISTORY: VERIFYONLY writes the set to the history.
+    load_history: bool,
 }
 
 fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
@@ -32,7 +37,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         recovery: true,
         ..RestoreRequest::default()
     };
-    let mut percent = None;
+    let (mut percent, mut load_history) = (None, false);
     for option in &written.options {
         let option = match option {
             RestoreOption::Move(logical, to) => {
@@ -66,19 +71,25 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 };
                 request.position = Some(position);
             }
+            "LOADHISTORY" => load_history = true,
             "STATS" => percent = Some(options::stats(run, option)?),
             "BLOCKSIZE" => options::block_size(run, option)?,
             "BUFFERCOUNT" => drop(options::buffer_count(run, option)?),
             "MAXTRANSFERSIZE" => drop(options::transfer_bytes(run, option)?),
-            "MEDIANAME" | "MEDIAPASSWORD" | "PASSWORD" => drop(value_text(run, option)?),
-            "STOP_ON_ERROR" | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART"
-            | "LOADHISTORY" => {}
+            "MEDIANAME" => drop(value_text(run, option)?),
+            // No media of ours have a password: one that is stated belongs to other media.
+            "MEDIAPASSWORD" | "PASSWORD" => {
+                let name = option.name.to_lowercase();
+                return Err(Message::new(3032, &[name.into()]).into());
+            }
+            "STOP_ON_ERROR" | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART" => {}
             other => return Err(unsupported(&format!("RESTORE WITH {other}"))),
         }
     }
     Ok(Asked {
         request,
         stats: percent,
+        load_history,
     })
 }
 
@@ -148,7 +159,9 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
         RestoreKind::VerifyOnly => verify_only(run, &asked, &paths),
         _ => {
             let volume = Arc::clone(run.cx.server.instance().volume());
+            let keys = keys::ring(run);
             let told = MediaSet::open(&*volume, &paths)
+                .map(|media| media.with_keys(&keys))
                 .and_then(|media| headers::rows(&media, written.kind, asked.request.position));
             let told = told.map_err(|e| terminated(&e, statement))?;
             headers::send(run, &told);
@@ -162,6 +175,17 @@ enum What {
     All,
     Files(Parts),
     Pages(Vec<PageId>),
+}
+
+impl What {
+    /// The statement as the closing message names it.
+    fn called(&self, statement: &str, info: &SetInfo) -> String {
+        match self {
+            What::All => statement.to_owned(),
+            What::Files(_) => format!("{statement} ... FILE={}", parts::names(info)),
+            What::Pages(_) => format!("{statement} ... PAGE"),
+        }
+    }
 }
 
 fn database(
@@ -184,6 +208,7 @@ fn database(
     }
     let media = MediaSet::open(&**instance.volume(), &paths);
     let media = media.map_err(|e| terminated(&e, statement))?;
+    let media = media.with_keys(&keys::ring(run));
     let mut progress = Progress {
         run,
         database: name.to_owned(),
@@ -209,11 +234,20 @@ fn database(
     if let Some(notice) = report.notice {
         run.inform(notice);
     }
-    let called = match what {
-        What::All => statement.to_owned(),
-        What::Files(_) => format!("{statement} ... FILE={}", parts::names(&report.info)),
-        What::Pages(_) => format!("{statement} ... PAGE"),
+    let stripes = media.stripes();
+    let restored = RestoreNote {
+        set: SetOnMedia {
+            stripes: &stripes,
+            position: asked.request.position.unwrap_or(1),
+            info: &report.info,
+        },
+        database: name,
+        replace: asked.request.replace,
+        recovery: asked.request.recovery,
+        files: placed(&report.info, &asked.request),
     };
+    note_restore(run, &restored);
+    let called = what.called(statement, &report.info);
     run.inform(closing(&called, report.pages, report.elapsed_us));
     let devices: Vec<String> = paths
         .iter()
@@ -227,6 +261,17 @@ fn database(
     instance.error_log().write(source, &text);
     run.done(None);
     Ok(())
+}
+
+/// Where the files of a set went.
+fn placed(info: &SetInfo, request: &RestoreRequest) -> Vec<(u16, PathBuf)> {
+    let placed = info.files.iter().map(|file| {
+        let lower = file.name.to_lowercase();
+        let moved = request.moves.iter().find(|m| m.0.to_lowercase() == lower);
+        let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
+        (file.id, path)
+    });
+    placed.collect()
 }
 
 /// Percents alone.
@@ -243,6 +288,7 @@ impl Listener for Quiet<'_, '_, '_> {
 fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()> {
     let volume = Arc::clone(run.cx.server.instance().volume());
     let statement = called(RestoreKind::VerifyOnly);
+    let keys = keys::ring(run);
     let mut progress = Progress {
         run,
         database: String::new(),
@@ -251,12 +297,22 @@ fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()
     };
     let request = &asked.request;
     let verified = MediaSet::open(&*volume, paths).and_then(|media| {
+        let media = media.with_keys(&keys);
         let mut quiet = Quiet(&mut progress);
-        verify(&media, request.position, request.checksum, &mut quiet)
+        let position = verify(&media, request.position, request.checksum, &mut quiet)?;
+        Ok((position, media.info(position)?, media.stripes()))
     });
     task::current().set_progress(0.0);
-    let position = verified.map_err(|e| terminated(&e, statement))?;
+    let (position, info, stripes) = verified.map_err(|e| terminated(&e, statement))?;
     progress.percent(100);
+    if asked.load_history {
+        let set = SetOnMedia {
+            stripes: &stripes,
+            position,
+            info: &info,
+        };
+        note_backup(run, &set);
+    }
     run.inform(Message::new(3262, &[position.into()]));
     run.done(None);
     Ok(())

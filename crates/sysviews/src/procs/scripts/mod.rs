@@ -4,6 +4,7 @@
 mod catalog;
 mod each;
 mod files;
+mod history;
 mod objects;
 mod script;
 mod sessions;
@@ -17,6 +18,7 @@ static TABLES: &[&[Script]] = &[
     catalog::SCRIPTS,
     each::SCRIPTS,
     sessions::SCRIPTS,
+    history::SCRIPTS,
 ];
 
 /// All of them, by table.
