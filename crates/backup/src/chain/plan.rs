@@ -134,7 +134,7 @@ fn chain_from(full: usize, mut steps: Vec<ChainStep>) -> Result<Chain, ChainErro
     let (ours, mut unused): (Vec<ChainStep>, Vec<ChainStep>) = steps.into_iter().partition(|s| {
         s.info.family == full.info.family
             && match s.info.kind {
-                BackupKind::Database => false,
+                BackupKind::Database | BackupKind::Files => false,
                 BackupKind::Differential => s.info.base == full.info.set,
                 BackupKind::Log => s.info.fork == full.info.fork,
             }

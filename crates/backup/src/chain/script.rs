@@ -64,6 +64,7 @@ fn described(step: &ChainStep) -> String {
         BackupKind::Database => "full backup",
         BackupKind::Differential => "differential backup",
         BackupKind::Log => "log backup",
+        BackupKind::Files => "backup of files",
     };
     let damaged = match step.info.damaged {
         true => ", with damaged pages",
@@ -112,7 +113,7 @@ fn statement(
 ) {
     let object = match step.info.kind {
         BackupKind::Log => "LOG",
-        BackupKind::Database | BackupKind::Differential => "DATABASE",
+        BackupKind::Database | BackupKind::Differential | BackupKind::Files => "DATABASE",
     };
     let disk = |path: &PathBuf| format!("DISK = {}", quoted(&path.display().to_string()));
     let disks: Vec<String> = step.paths.iter().map(disk).collect();

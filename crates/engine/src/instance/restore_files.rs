@@ -2,9 +2,9 @@
 //!
 //! 1. BACKUP LOG ... WITH NORECOVERY takes the tail of the log, and leaves the database RESTORING as it is:
 //!    [`Instance::become_restoring`]. Its files hold nothing that the log has not.
-//! 2. [`Instance::begin_file_restore`] makes new files for those of a backup. The others stay. Redo must begin
-//!    where the backup needs it: the log in place stays where it reaches back so far; else the log of the
-//!    backup takes its place, and log backups follow up to the tail.
+//! 2. [`Instance::begin_file_restore`] makes new files for those of a backup. The others stay. Redo must
+//!    begin where the backup needs it: the log in place stays where it reaches back so far; else the log of
+//!    the backup takes its place, and log backups follow up to the tail.
 //! 3. The header of a file is written last. It names the end of the log that the file needs, as the headers
 //!    of the others do: a log that ends before is not recovered from (4318).
 //!

@@ -168,6 +168,7 @@ impl Default for Copied {
                 files: Vec::new(),
                 replace: false,
                 checkpoint: furrow_format::Lsn::ZERO,
+                last_lsn: furrow_format::Lsn::ZERO,
                 vlfs: Vec::new(),
                 log_sector_bytes: 0,
                 base: Guid([0; 16]),
@@ -214,9 +215,11 @@ impl Copied {
                 guid: file.guid,
                 created: furrow_format::Lsn::ZERO,
                 first_pages: 0,
+                moved: true,
             });
         }
         self.spec.checkpoint = source.facts().checkpoint;
+        self.spec.last_lsn = source.last_lsn();
         self.spec.log_sector_bytes = source.facts().log_sector_bytes;
         self.spec.vlfs = vlfs.into_iter().collect();
         Ok(self)

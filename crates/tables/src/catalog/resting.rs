@@ -243,7 +243,7 @@ impl Catalog {
         let unique = rows
             .indexes
             .iter()
-            .any(|i| i.indid == rowset.idminor && i.status & catalog::index_status::UNIQUE != 0);
+            .any(|i| i.indid == rowset.idminor && i.status & index_status::UNIQUE != 0);
         let minleaf = fixed_end(&columns, form, 0).max(rowset.minleaf as u16);
         let minint = fixed_end(&columns, RowForm::IndexNode, 16).max(rowset.minint as u16);
         let shape = Shape::from_catalog(form, &columns, minleaf, minint, unique)
