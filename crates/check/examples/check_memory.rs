@@ -208,14 +208,21 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .map(|page| Box::new(*page))
         .ok_or("the heap has no row")?;
     drop(library);
-    let pages = gigabytes * ((1 << 30) / PAGE_SIZE as u32);
     let source = Generated {
         base,
         base_pages,
-        pages,
+        pages: gigabytes * ((1 << 30) / PAGE_SIZE as u32),
         row_page,
         first_iam,
     };
+    run(&source, gigabytes, megabytes)
+}
+
+fn run(
+    source: &Generated,
+    gigabytes: u32,
+    megabytes: u64,
+) -> Result<(), Box<dyn std::error::Error>> {
     let options = Options {
         counts: false,
         memory_bytes: megabytes << 20,
@@ -227,7 +234,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         std::env::temp_dir().join(name),
     );
     let began = Moment::now();
-    let report = check_within(&source, &options, (Some(&scratch), None))?;
+    let report = check_within(source, &options, (Some(&scratch), None))?;
     for finding in report.findings.iter().take(10) {
         println!("{finding}");
     }

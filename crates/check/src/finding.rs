@@ -34,7 +34,7 @@ pub struct Finding {
     pub message: Message,
     /// The page at fault, or the page that shows it.
     pub page: Option<PageId>,
-    /// The table, where one can be told.
+    /// The table, if one is known.
     pub subject: Option<Subject>,
     /// What it means, in one sentence.
     pub means: String,

@@ -1,7 +1,7 @@
 //! Suspect pages: those that a read or a consistency check found damaged, and what became of them.
 //!
-//! As `suspect_pages` has them: one row for each page and kind of event, with a count. There are 1,000 rows at
-//! most; later pages are not noted, as in SQL Server, until rows are removed.
+//! As `suspect_pages` has them: one row for each page and its last event, with a count. There are 1,000 rows
+//! at most; later pages are not noted, as in SQL Server, until rows are removed.
 
 use furrow_io::time::WallTime;
 use std::collections::BTreeMap;

@@ -1,8 +1,8 @@
 //! The temporary file of a check, for facts beyond its memory.
 //!
 //! # Invariants
-//! 1. *No scratch file outlives its check, not even by `kill -9`*: it is removed from its directory as soon as
-//!    it is open. Proof: `a_scratch_file_is_in_no_directory`.
+//! 1. *No scratch file outlives its check, not even by `kill -9`*: it is removed from its directory as soon
+//!    as it is open. Proof: `a_scratch_file_is_in_no_directory`.
 //! 2. *A read or write that fails ends the check with an error.* The first error is kept, and `check` looks
 //!    for it before it reports. Proof: `a_scratch_file_that_cannot_be_written_ends_the_check`.
 

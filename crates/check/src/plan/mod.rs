@@ -37,6 +37,10 @@ impl Plan {
                     |row: &DatabaseFile| (FileId(row.fileid as u16), Some(row.pname.clone()));
                 plan.missing_files = missing.map(named).collect();
                 plan.take(&database, findings);
+                let data = database.files().iter().filter(|file| file.filetype == 0);
+                plan.groups = data
+                    .map(|file| (FileId(file.fileid as u16), file.grpid as u16))
+                    .collect();
                 plan.readable = true;
             }
             // A part of the catalog itself lies there.
@@ -142,10 +146,6 @@ impl Plan {
                 rows: None,
             });
         }
-        let data = database.files().iter().filter(|file| file.filetype == 0);
-        self.groups = data
-            .map(|file| (FileId(file.fileid as u16), file.grpid as u16))
-            .collect();
         self.plan_rows(database);
         self.plan_matches(database);
     }

@@ -1,6 +1,5 @@
 //! Heaps: sound rows keep their places; pages that cannot be read, and records that break a rule, go.
 
-use super::rows::BaseRow;
 use super::state::{State, Used};
 use crate::scan::home_of;
 use furrow_format::{
@@ -23,7 +22,7 @@ type Kept = BTreeMap<u16, Vec<u8>>;
 
 impl State<'_> {
     /// Puts a heap right, and returns its rows. With `mend` false nothing changes.
-    pub(super) fn mend_heap(&mut self, unit: u32, mend: bool) -> Vec<BaseRow> {
+    pub(super) fn mend_heap(&mut self, unit: u32, mend: bool) -> Vec<HeapRow> {
         let mut pages: BTreeMap<PageId, Kept> = BTreeMap::new();
         let ids: Vec<PageId> = self.pages_in_use(unit);
         for id in ids {
@@ -77,7 +76,7 @@ impl State<'_> {
                 });
             }
         }
-        Self::base_rows(rows)
+        rows
     }
 
     fn pages_in_use(&self, unit: u32) -> Vec<PageId> {

@@ -34,9 +34,9 @@ mod tree;
 
 pub use state::Loss;
 
+use crate::examine::{CheckError, Seen, examine};
 use crate::finding::{Finding, Subject};
 use crate::options::Options;
-use crate::{CheckError, Seen, examine};
 use furrow_datafile::PageSource;
 use furrow_format::{FileHeader, FileId, PageBuf, PageId, PageNo};
 use state::{Overlay, State};

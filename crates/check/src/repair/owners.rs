@@ -1,10 +1,10 @@
 //! Who owns which extent and page: what IAM pages claim, held against what pages say of themselves.
 //!
 //! # Rules
-//! 1. A sound IAM page of a unit that the catalog lists owns what its map says, except extents that hold maps,
+//! 1. A sound IAM page of a unit that the catalog lists owns what its map says, except extents with maps,
 //!    lie behind the file's end, or are free by the GAM and have no page of the unit.
 //! 2. An extent that two claim is the one's that has more pages on it.
-//! 3. A page in use that nobody claims is the unit's that its header names: alone, where PFS has it in a
+//! 3. A page in use without a claim is the unit's that its header names: alone, where PFS has it in a
 //!    mixed extent, else with its extent.
 //! 4. An IAM page that cannot be used is written again in its place: the catalog names the first of a chain,
 //!    the one before it names each other one.
@@ -154,7 +154,7 @@ impl State<'_> {
             .retain(|single, _| !claims.contains_key(&extent_of(*single)));
     }
 
-    /// Pages in use that nobody claims.
+    /// Pages in use that no IAM page claims.
     fn rescue_pages(&mut self) {
         let mut votes: BTreeMap<Extent, BTreeMap<u32, u32>> = BTreeMap::new();
         let mut mixed: Vec<(PageId, u32)> = Vec::new();

@@ -63,7 +63,7 @@ impl State<'_> {
         let is_heap = plan.rows_of(base).is_some_and(|rows| rows.is_heap);
         let mend_base = only.is_none_or(|only| only.contains(&base));
         let mut rows = if is_heap {
-            self.mend_heap(base, mend_base)
+            Self::base_rows(self.mend_heap(base, mend_base))
         } else {
             self.gather_tree(base, mend_base)
         };
@@ -262,7 +262,7 @@ impl State<'_> {
     }
 
     /// A heap's rows as rows of a table.
-    pub(super) fn base_rows(rows: Vec<HeapRow>) -> Vec<BaseRow> {
+    fn base_rows(rows: Vec<HeapRow>) -> Vec<BaseRow> {
         rows.into_iter()
             .map(|row| BaseRow {
                 at: row.at,

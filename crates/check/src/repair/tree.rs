@@ -191,25 +191,9 @@ impl State<'_> {
             written.extend(level.done.into_iter().map(|(id, _, page)| (id, page)));
             level = above;
         }
-        // The last page is the root: it moves to the root's place.
-        if let Some((id, _, mut page)) = level.done.pop() {
-            let view = Page::new(&page);
-            let init = PageInit {
-                page: root,
-                kind: view.page_type(),
-                level: view.level(),
-                ..level.init
-            };
-            let mut moved: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
-            PageMut::new(&mut moved).format(&init);
-            for (_, record) in Page::new(&page).records() {
-                if PageMut::new(&mut moved).append(record).is_err() {
-                    return Err(Stuck::Rows);
-                }
-            }
-            page = moved;
+        if let Some((id, _, page)) = level.done.pop() {
             room.taken.retain(|taken| *taken != id);
-            written.push((root, page));
+            written.push((root, moved(&page, root, level.init)?));
         }
         self.used.retain(|_, used| used.unit != unit);
         for (id, page) in written {
@@ -252,6 +236,25 @@ impl State<'_> {
         }
         Ok(level)
     }
+}
+
+/// The last page of a tree that is written is its root: the page in the root's place.
+fn moved(page: &PageBuf, root: PageId, init: PageInit) -> Result<Box<PageBuf>, Stuck> {
+    let view = Page::new(page);
+    let init = PageInit {
+        page: root,
+        kind: view.page_type(),
+        level: view.level(),
+        ..init
+    };
+    let mut moved: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
+    PageMut::new(&mut moved).format(&init);
+    for (_, record) in view.records() {
+        if PageMut::new(&mut moved).append(record).is_err() {
+            return Err(Stuck::Rows);
+        }
+    }
+    Ok(moved)
 }
 
 /// An entry of a non-leaf page; that of the first child stands for less than every key.

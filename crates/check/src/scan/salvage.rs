@@ -19,7 +19,7 @@ pub(crate) struct Judged<'p> {
 
 impl Worker<'_> {
     /// Judges each record of a page of rows. Order, links and index rows are left out. Records whose place
-    /// on the page cannot be told are not among them.
+    /// on the page is unknown are not among them.
     pub(crate) fn judged<'p>(
         &mut self,
         id: PageId,

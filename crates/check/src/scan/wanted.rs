@@ -103,7 +103,7 @@ fn of_object(
             }
             next = view.next();
         }
-        // A root elsewhere is a finding, and is read to be told.
+        // A root elsewhere is a finding, and is read to be reported.
         if !unit.root.is_none() {
             add(unit.root)?;
         }

@@ -46,8 +46,8 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "CHECKDB",
         syntax: "DBCC CHECKDB [('database' | id | 0 [, NOINDEX | REPAIR_REBUILD | \
-            REPAIR_ALLOW_DATA_LOSS])] [WITH ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, PHYSICAL_ONLY | DATA_PURITY | \
-            EXTENDED_LOGICAL_CHECKS, MAXDOP = n, TABLERESULTS]",
+            REPAIR_ALLOW_DATA_LOSS])] [WITH ALL_ERRORMSGS, NO_INFOMSGS, TABLOCK, ESTIMATEONLY, \
+            PHYSICAL_ONLY | DATA_PURITY | EXTENDED_LOGICAL_CHECKS, MAXDOP = n, TABLERESULTS]",
         text: "Checks every page, link, row and allocation bit of a database while others work in it.",
         options: DATABASE_OPTIONS,
         run: check_database,

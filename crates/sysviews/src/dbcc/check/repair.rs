@@ -19,14 +19,14 @@
 //!    again. The check runs once more: what it no longer finds is counted as repaired.
 
 use super::Request;
-use furrow_check::{Finding, Loss, Options, Repair, Repaired, Report};
+use furrow_check::{Finding, Options, Repair, Repaired, Report};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::Database;
-use furrow_format::{ObjectId, UserAccess};
+use furrow_format::{DatabaseId, ObjectId, PageId, UserAccess};
 use furrow_messages::Message;
 use furrow_observe::suspects::SuspectEvent;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// A repair that an argument orders.
@@ -215,27 +215,30 @@ pub(super) fn allow_data_loss(
         let text = format!("{} errors are left.", repaired.left.len());
         run.inform(Message::custom(0, 0, 1, &text));
     }
-    for page in repaired.losses.iter().flat_map(|loss| &loss.pages) {
-        let event = SuspectEvent::Deallocated;
-        let place = (id.0, page.file.0, page.page.0);
-        instance.instruments().suspects.note(place, event);
-    }
-    for page in repaired.pages.keys() {
-        let lost = |loss: &Loss| loss.pages.contains(page);
-        if !repaired.losses.iter().any(lost) {
-            let place = (id.0, page.file.0, page.page.0);
-            instance
-                .instruments()
-                .suspects
-                .note(place, SuspectEvent::Repaired);
-        }
-    }
+    note_events(run, id, &repaired);
     if !repaired.pages.is_empty() {
         let text = "The repair is not in the log: take a full backup of the database now.";
         run.inform(Message::custom(0, 0, 1, text));
     }
     say(run, (command, &name), fixed);
     Ok(fixed.0 + fixed.1)
+}
+
+/// What became of suspect pages.
+fn note_events(run: &Run<'_>, id: DatabaseId, repaired: &Repaired) {
+    let suspects = &run.cx.server.instance().instruments().suspects;
+    let lost: BTreeSet<PageId> = repaired
+        .losses
+        .iter()
+        .flat_map(|loss| loss.pages.clone())
+        .collect();
+    for page in lost.iter().chain(repaired.pages.keys()) {
+        let event = match lost.contains(page) {
+            true => SuspectEvent::Deallocated,
+            false => SuspectEvent::Repaired,
+        };
+        suspects.note((id.0, page.file.0, page.page.0), event);
+    }
 }
 
 /// Rows and pages that are named for one table.
