@@ -8,11 +8,9 @@ use furrow_pool::SnapshotGuard;
 use furrow_tables::EngineError;
 use std::sync::Arc;
 
-/// What a snapshot is of.
+/// What a snapshot reads: pages of its source at one LSN.
 #[derive(Debug, Clone)]
 pub(crate) struct SnapshotOf {
-    /// The source.
-    pub(crate) source: DatabaseId,
     pub(crate) guard: Arc<SnapshotGuard>,
 }
 

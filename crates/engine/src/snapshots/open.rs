@@ -128,10 +128,7 @@ pub(crate) fn open(
         registration,
         access: Updateability::attached(),
         layout: None,
-        snapshot: Some(SnapshotOf {
-            source: source.id,
-            guard,
-        }),
+        snapshot: Some(SnapshotOf { guard }),
     })?;
     database.load_groups()?;
     if database.state() == DatabaseState::Recovering {
