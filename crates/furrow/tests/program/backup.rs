@@ -82,9 +82,9 @@ fn a_printed_script_restores_the_chain_and_a_rehearsal_leaves_nothing() {
         &["--to", &copies, "--as", "copy"],
     );
     assert_eq!(script.status.code(), Some(0), "{}", err(&script));
+    let script = out(&script);
     let count = home.sql(&format!(
-        "{}\nSELECT COUNT(*) FROM copy.dbo.t;",
-        out(&script)
+        "USE master;\n{script}\nSELECT COUNT(*) FROM copy.dbo.t;"
     ));
     assert!(count.lines().any(|line| line.trim() == "5"), "{count}");
     home.sql("DROP DATABASE copy");
@@ -187,12 +187,12 @@ fn ctrl_c_ends_a_rehearsal_and_leaves_nothing() {
     let home = Home::new();
     home.sql(
         "CREATE DATABASE big; CREATE TABLE big.dbo.t (id int IDENTITY PRIMARY KEY, v char(4000) DEFAULT 'x');
-         INSERT big.dbo.t (v) SELECT TOP 8000 'x' FROM sys.all_objects a, sys.all_objects b;
+         INSERT big.dbo.t (v) SELECT TOP 4000 'x' FROM sys.all_objects a, sys.all_objects b;
          BACKUP DATABASE big TO DISK = '$B/big.bak';",
     );
     let scratch = home.path("scratch");
     let (media, mut interrupted) = (home.path("b/big.bak"), 0);
-    for wait_ms in [0, 20, 60, 120] {
+    for wait_ms in [0, 50] {
         let mut child = furrow()
             .args(["backup", "rehearse", &media, "--dir", &scratch])
             .spawn()

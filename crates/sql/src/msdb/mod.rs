@@ -19,6 +19,8 @@ use std::sync::Arc;
 pub(crate) const MSDB: &str = "msdb";
 /// Its number.
 const ID: u16 = 4;
+/// Session number of what a server does at its start.
+const SYSTEM_SESSION: i32 = 1;
 
 /// Creates `msdb` where there is none, and what its tables lack.
 pub(crate) fn ensure(server: &ServerState) -> Result<()> {
@@ -44,7 +46,7 @@ pub(crate) fn ensure(server: &ServerState) -> Result<()> {
 
 fn make_tables(instance: &Arc<Instance>) -> std::result::Result<(), EngineError> {
     let msdb = instance.database(MSDB)?;
-    let mut session = Session::new(&msdb)?;
+    let mut session = Session::numbered(&msdb, SYSTEM_SESSION)?;
     for spec in tables::specs() {
         if session.table(&spec.name).is_err() {
             session.create_table(&spec)?;
