@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 pub enum ChainError {
     /// A file is no stripe, cannot be read, or does not belong to the others.
     #[error("{}", texts(.0, .1))]
-    Media(#[source] BackupError, PathBuf),
+    Media(#[source] Box<BackupError>, PathBuf),
     /// Stripes of a media set are missing.
     #[error("{}", missing(.0, *.1, .2))]
     MissingStripes(Vec<(u16, PathBuf)>, u16, Vec<u16>),

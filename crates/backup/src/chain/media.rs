@@ -41,7 +41,7 @@ pub fn open_media(
 }
 
 fn header(volume: &dyn Volume, path: &Path) -> Result<(Guid, u16, u16), ChainError> {
-    let of = |e: BackupError| ChainError::Media(e, path.to_path_buf());
+    let of = |e: BackupError| ChainError::Media(e.into(), path.to_path_buf());
     let file = volume.open(path, Open::ReadOnly, Access::Data);
     let file = file.map_err(|e| of(BackupError::cannot_open(path, &e)))?;
     let reader = StripeReader::open(file).map_err(|e| of(BackupError::of_media(path, &e)))?;
@@ -63,6 +63,6 @@ impl Group {
         }
         let paths: Vec<PathBuf> = self.stripes.into_iter().map(|s| s.1).collect();
         let first = paths.first().cloned().unwrap_or_default();
-        MediaSet::open(volume, &paths).map_err(|e| ChainError::Media(e, first))
+        MediaSet::open(volume, &paths).map_err(|e| ChainError::Media(e.into(), first))
     }
 }

@@ -87,14 +87,16 @@ pub fn chains(media: &[MediaSet], database: Option<&str>) -> Result<Vec<Chain>, 
 fn steps_of(at: usize, media: &MediaSet) -> Result<Vec<ChainStep>, ChainError> {
     let paths = media.paths();
     let first = || paths.first().cloned().unwrap_or_default();
-    let sets = media.sets().map_err(|e| ChainError::Media(e, first()))?;
+    let sets = media
+        .sets()
+        .map_err(|e| ChainError::Media(e.into(), first()))?;
     let step = |(position, _)| {
         let info = media.info(position);
         Ok(ChainStep {
             media: at,
             paths: paths.clone(),
             position,
-            info: info.map_err(|e| ChainError::Media(e, first()))?,
+            info: info.map_err(|e| ChainError::Media(e.into(), first()))?,
         })
     };
     sets.into_iter().map(step).collect()

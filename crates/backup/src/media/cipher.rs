@@ -1,7 +1,7 @@
 //! Encryption of payloads: AES-256-GCM.
 //!
-//! 1. A [`BackupKey`] has 32 bytes and a name. Its *thumbprint* is derived from the bytes. It is on the media,
-//!    so that a restore finds the key again, whatever its name is there.
+//! 1. A [`BackupKey`] has 32 bytes and a name. Its *thumbprint* is derived from the bytes. It is on the
+//!    media, so that a restore finds the key again, whatever its name is there.
 //! 2. Each backup set has a key of its own, derived from the backup key and the set's GUID. The nonce of a
 //!    chunk is the number of its stripe and its own number: a nonce is used once with each key.
 //! 3. The header of a chunk is authenticated with its payload. A chunk that was exchanged, moved or changed
