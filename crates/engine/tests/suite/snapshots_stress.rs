@@ -191,7 +191,7 @@ fn snapshots_beside_sixteen_writers_hold_whole_transactions() {
 fn power_loss_beside_writers(seed: u64) {
     let mut rng = seeded(seed);
     let volume = SimVolume::new(SimOptions::default());
-    let mut place = place(Arc::new(volume.clone()), Path::new("m"), (600, 120));
+    let mut place = place(Arc::new(volume.clone()), Path::new("m"), (5_000, 120));
     let (done, commits) = (AtomicBool::new(false), AtomicU64::new(0));
     let mut taken: Vec<(String, Vec<i64>)> = Vec::new();
     thread::scope(|scope| {
