@@ -18,8 +18,8 @@
 use crate::EngineError;
 use crate::database::{Database, PageStage, StagedPage};
 use furrow_format::{
-    BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo, RecoveryModel, admit, bcm_page_of,
-    dcm_page_of, gam_page_of, pfs_page_of, sgam_page_of,
+    BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageFault, PageId, PageNo, RecoveryModel, admit,
+    bcm_page_of, dcm_page_of, gam_page_of, pfs_page_of, sgam_page_of,
 };
 use furrow_io::sync::Mutex;
 use furrow_log::{LogBlock, LogCursor, OwnedRecord};
@@ -304,9 +304,22 @@ impl PageRestore<'_> {
         Ok(())
     }
 
+    /// Makes a page of the backup fit for use: 3183 of one that is damaged, 3195 of one that held nothing
+    /// when the backup was taken: whole extents are copied.
+    fn admitted(&self, id: PageId, bytes: &mut PageBuf) -> Result<(), EngineError> {
+        match admit(bytes, id) {
+            Ok(_) => Ok(()),
+            Err(PageFault::Checksum { .. } | PageFault::Torn { .. }) => {
+                let args = [id.file.0.into(), id.page.0.into(), self.db.name().into()];
+                Err(EngineError::of(Message::new(3183, &args)))
+            }
+            Err(_) => Err(refused(3195, id)),
+        }
+    }
+
     /// All of the backup was read: its pages and its log count. The pages of each file.
     pub fn settle(self) -> Result<BTreeMap<FileId, u64>, EngineError> {
-        let gathered = self.gathered.into_inner();
+        let gathered = std::mem::take(&mut *self.gathered.lock());
         let mut stage = self.db.stage.lock();
         let mut done: BTreeMap<PageId, StagedPage> = BTreeMap::new();
         for &page in &self.wanted {
@@ -334,13 +347,8 @@ impl PageRestore<'_> {
                     }
                 }
             };
-            if found.is_some() && admit(&mut next.bytes, page).is_err() {
-                let args = [
-                    page.file.0.into(),
-                    page.page.0.into(),
-                    self.db.name().into(),
-                ];
-                return Err(EngineError::of(Message::new(3183, &args)));
+            if found.is_some() {
+                self.admitted(page, &mut next.bytes)?;
             }
             for record in gathered.records.values() {
                 roll_forward_page(&mut next.bytes, page, record)?;

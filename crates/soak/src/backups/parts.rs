@@ -72,7 +72,7 @@ impl Machine {
         for page in pages {
             match restore_pages(instance, &media, (&request, &[page]), &mut Silent) {
                 Ok(_) => some = true,
-                Err(e) if has(&e, &[3111, 3194, 3195, 4346]) => {}
+                Err(e) if has(&e, &[3111, 3183, 3194, 3195, 4346]) => {}
                 Err(e) => return Err(of_backup(e)),
             }
         }
