@@ -62,6 +62,9 @@ impl Generated {
         let kind = Page::new(page).page_type();
         let interval = id.page.0 / GAM_INTERVAL;
         let first = interval * (GAM_INTERVAL / EXTENT_PAGES);
+        if kind == PageType::Iam && Page::new(page).unit() != Page::new(&self.row_page).unit() {
+            return;
+        }
         match kind {
             PageType::Gam | PageType::Sgam | PageType::Iam => {
                 let end = (self.pages / EXTENT_PAGES)
