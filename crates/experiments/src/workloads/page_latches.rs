@@ -106,12 +106,15 @@ fn of(run: &Run) -> Vec<PageLatch> {
         .unwrap_or_default()
 }
 
+/// A name, with waits and milliseconds waited.
+type Sum = (String, f64, f64);
+
 /// Waits a second of load at each level, with the kinds of pages in the order of what they cost.
 pub(crate) fn table(results: &Results) -> SheetTable {
     let mut names: Vec<(String, f64)> = Vec::new();
-    let mut levels: Vec<(String, Vec<(String, f64, f64)>)> = Vec::new();
+    let mut levels: Vec<(String, Vec<Sum>)> = Vec::new();
     for level in &results.levels {
-        let mut sums: Vec<(String, f64, f64)> = Vec::new();
+        let mut sums: Vec<Sum> = Vec::new();
         let mut seconds = 0.0;
         for run in results.good_runs(&level.level) {
             seconds += run.seconds.unwrap_or(0.0);
@@ -135,7 +138,7 @@ pub(crate) fn table(results: &Results) -> SheetTable {
     }
     names.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     names.truncate(12);
-    let cell = |sums: &[(String, f64, f64)], name: &str| {
+    let cell = |sums: &[Sum], name: &str| {
         let found = sums.iter().find(|sum| sum.0 == name);
         found.map_or_else(
             || "-".to_owned(),

@@ -110,7 +110,7 @@ impl Asked {
                 self.payments_by_name += by_name(customer);
             }
             (Request::OrderStatus { customer, .. }, _) => {
-                self.statuses_by_name += by_name(customer)
+                self.statuses_by_name += by_name(customer);
             }
             (Request::Delivery { .. }, Outcome::Delivered(orders)) => {
                 self.delivered += u64::from(orders);

@@ -23,7 +23,10 @@ impl Scale {
 
     /// One part in so many of the customers of a district, of their orders and of the items: 1, 10 or 100.
     pub(crate) fn part(warehouses: u32, parts: u32) -> Scale {
-        debug_assert!(3000 / parts % 10 == 0, "seven in ten orders are delivered");
+        debug_assert!(
+            (3000 / parts).is_multiple_of(10),
+            "seven in ten orders are delivered"
+        );
         Scale {
             warehouses,
             districts: 10,

@@ -44,7 +44,7 @@ fn run(target: &Embedded, population: Population, manner: Manner, users: u32) ->
             let mut session = session_in(target, "oe").unwrap();
             let mut job = work.open(place, session.as_mut()).unwrap();
             let body = move || {
-                (0..2 * DECK).for_each(|_| assert_eq!(job.next(session.as_mut(), 1), Ok(1)))
+                (0..2 * DECK).for_each(|_| assert_eq!(job.next(session.as_mut(), 1), Ok(1)));
             };
             thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
         }
