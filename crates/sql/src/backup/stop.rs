@@ -1,6 +1,6 @@
 //! STOPAT, STOPATMARK and STOPBEFOREMARK.
 
-use super::options::value_text;
+use super::option_text::value_text;
 use super::text;
 use furrow_context::error::{Result, refuse};
 use furrow_context::run::Run;

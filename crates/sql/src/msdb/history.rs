@@ -198,7 +198,7 @@ fn note_media(session: &mut Session, set: &SetOnMedia<'_>) -> Result<i32, Engine
 fn base_of(info: &SetInfo) -> (Value, Value) {
     match info.kind {
         BackupKind::Differential => (lsn(info.database_backup_lsn), Value::Guid(info.base)),
-        BackupKind::Database | BackupKind::Log => (Value::Null, Value::Null),
+        BackupKind::Database | BackupKind::Log | BackupKind::Files => (Value::Null, Value::Null),
     }
 }
 
@@ -212,6 +212,7 @@ fn kind_of(info: &SetInfo) -> Value {
         BackupKind::Database => "D",
         BackupKind::Differential => "I",
         BackupKind::Log => "L",
+        BackupKind::Files => "F",
     };
     Value::VarChar(kind.to_owned())
 }
