@@ -166,11 +166,10 @@ impl Scratch {
             let request = RestoreRequest {
                 name: chain.database().to_owned(),
                 moves,
-                replace: false,
                 recovery: at + 1 == count,
                 position: Some(step.position),
-                checksum: None,
                 continue_after_error: step.info.damaged,
+                ..RestoreRequest::default()
             };
             if self.is_stopped() {
                 return Err(Scratch::interrupted());
