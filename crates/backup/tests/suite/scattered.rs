@@ -79,11 +79,9 @@ fn restored(world: &World, names: &[&str], name: &str) -> Vec<i64> {
         let wanted = RestoreRequest {
             name: name.to_owned(),
             moves,
-            replace: false,
             recovery: at + 1 == chain.steps.len(),
             position: Some(step.position),
-            checksum: None,
-            continue_after_error: false,
+            ..RestoreRequest::default()
         };
         let (instance, media) = (Arc::clone(&world.instance), &media[step.media]);
         let done = match step.info.kind {

@@ -13,7 +13,6 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, Made, remove_any, remove_own};
-use crate::opening::{self, Moved};
 use crate::shared::{DatabaseList, Link, Listed, Phase, Shared};
 use furrow_format::boot::field;
 use furrow_format::{
