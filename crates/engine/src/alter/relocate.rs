@@ -53,6 +53,21 @@ impl Database {
         Ok(id)
     }
 
+    /// Writes the paths of all files to the catalog: files that are attached need not be where it says. Without
+    /// that, the next start would look for them in the old places. A read-only database is not written.
+    pub(crate) fn note_places(&self) -> Result<(), EngineError> {
+        if self.must_be_writable().is_err() {
+            return Ok(());
+        }
+        let _turn = self.files.turn.lock();
+        for file in self.file_list()? {
+            self.note_path(file.id, &file.path)?;
+        }
+        // `sysfiles1` is read before redo.
+        self.checkpoint()?;
+        Ok(())
+    }
+
     /// Writes the path of a file to the catalog, and that of the log to `sysfiles1`.
     pub(crate) fn note_path(&self, id: FileId, path: &Path) -> Result<(), EngineError> {
         let shown = path.to_string_lossy().into_owned();

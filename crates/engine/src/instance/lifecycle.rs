@@ -364,6 +364,7 @@ impl Instance {
         };
         let id = DatabaseId(listed.id);
         let database = self.open_database(id, &listed.name, primary, (&moved, true))?;
+        database.note_places()?;
         self.list_whole(&mut list, &listed)?;
         self.enter(
             &listed,

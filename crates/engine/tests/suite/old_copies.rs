@@ -307,6 +307,11 @@ fn a_copy_whose_original_has_moved_on_is_attached_with_the_file_beside_it() {
         .attach_database(Path::new("c/p.mdf"), &options)
         .unwrap();
     assert_eq!(count(&copy), 63);
+    // A later start looks for the files of the copy where they were attached, not where they came from.
+    for outcome in [Crash::KeepAll, Crash::DropAll] {
+        let again = start(&late.crash(&outcome)).unwrap();
+        assert_eq!(count(&again.database("Copy").unwrap()), 63, "{outcome:?}");
+    }
     drop(copy);
     instance.detach_database("Copy").unwrap();
     assert_eq!(count(&attach(&instance).unwrap()), 68);
