@@ -183,17 +183,6 @@ impl Users {
         );
         let mut session = self.target.connect().map_err(failed)?;
         session.batch(&text).map_err(failed)?;
-        // Without this the paths from before the copy are looked for after a crash.
-        let layout = self.layout(place);
-        for file in layout.data.iter().skip(1).chain([&layout.log]) {
-            let text = format!(
-                "ALTER DATABASE {} MODIFY FILE (NAME = {}, FILENAME = {});",
-                quoted(&place.name),
-                quoted(&file.name),
-                literal(&file.path)
-            );
-            session.batch(&text).map_err(failed)?;
-        }
         Ok(())
     }
 
