@@ -205,6 +205,8 @@ pub fn run(
     };
     let shared = &shared;
     let before = observer.counters().map_err(failed)?;
+    // Before the load begins: what it takes is counted from here.
+    let first = observer.look().map_err(failed)?;
     let (cpu, ticks) = (process::cpu_times(), host::cpu_ticks());
     let (ended, looks, start) = thread::scope(|scope| {
         let mut handles = Vec::new();
@@ -221,7 +223,7 @@ pub fn run(
         let start = Moment::now();
         *shared.start.lock() = Some(start);
         shared.go.store(true, Ordering::Release);
-        let looks = look_on(&mut observer, shared, &cancels, start, context);
+        let looks = look_on(&mut observer, shared, &cancels, (start, first), context);
         let ended: Vec<Option<Ended>> = handles
             .into_iter()
             .map(|handle| handle.join().ok().flatten())
@@ -424,11 +426,15 @@ fn look_on(
     observer: &mut Observer<'_>,
     shared: &Shared<'_>,
     cancels: &[Box<dyn Fn() + Send + Sync>],
-    start: Moment,
+    (start, first): (Moment, Look),
     context: &mut RunContext<'_>,
 ) -> Vec<Look> {
-    let mut looks: Vec<Look> = Vec::new();
+    let mut looks: Vec<Look> = vec![first];
     loop {
+        let next = start.after(TICK * looks.len() as u32);
+        while Moment::now() < next && shared.running.load(Ordering::Acquire) > 0 {
+            sleep(next.since(Moment::now()).min(Duration::from_millis(10)));
+        }
         let running = shared.running.load(Ordering::Acquire) > 0;
         if shared.must_stop() {
             cancels.iter().for_each(|cancel| cancel());
@@ -444,10 +450,6 @@ fn look_on(
         show(&looks, shared.load, context);
         if !running {
             return looks;
-        }
-        let next = start.after(TICK * looks.len().max(1) as u32);
-        while Moment::now() < next && shared.running.load(Ordering::Acquire) > 0 {
-            sleep(next.since(Moment::now()).min(Duration::from_millis(10)));
         }
     }
 }
