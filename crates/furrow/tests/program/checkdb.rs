@@ -1,5 +1,4 @@
-//! DBCC CHECKDB from the shell: damage on the disk is named, put in plain words, and repaired where that
-//! loses nothing.
+//! DBCC CHECKDB from the shell: damage on the disk is named, put in plain words, and repaired.
 
 use super::{err, furrow, out, text};
 use furrow_io::{Access, Open, SystemVolume, Volume};
@@ -105,7 +104,7 @@ fn a_damaged_index_is_named_and_rebuilt() {
 }
 
 #[test]
-fn a_damaged_table_is_named_with_its_pages_and_left_to_a_restore() {
+fn a_damaged_table_is_named_with_its_pages_and_repaired_with_the_loss_of_their_rows() {
     let directory = tempfile::tempdir().unwrap();
     let path = made(directory.path());
     let page = leaf_of(directory.path(), 1);
@@ -123,10 +122,17 @@ fn a_damaged_table_is_named_with_its_pages_and_left_to_a_restore() {
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }
-    let refused = sql(
+    let repaired = sql(
         directory.path(),
         "ALTER DATABASE hurt SET SINGLE_USER; USE hurt; DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS)",
     );
-    let all = format!("{}{}", out(&refused), err(&refused));
-    assert!(all.contains("40514"), "{all}");
+    let all = format!("{}{}", out(&repaired), err(&repaired));
+    for part in ["Repair of database \"hurt\" loses", "take a full backup"] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    let clean = told(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    assert_eq!(clean, "");
+    let rows = told(directory.path(), "USE hurt; SELECT COUNT(*) AS n FROM t");
+    let rows: u32 = rows.lines().last().unwrap().parse().unwrap();
+    assert!((2_900..3_000).contains(&rows), "{rows}");
 }
