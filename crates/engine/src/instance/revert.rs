@@ -54,6 +54,11 @@ impl Instance {
             database.allow_entry();
             return Err(of(3101));
         }
+        if let Err(error) = prove(&reader) {
+            database.allow_entry();
+            reader.allow_entry();
+            return Err(error);
+        }
         let layout = layout_of(database);
         let reverting = Listed {
             phase: Phase::Reverting,
@@ -170,6 +175,12 @@ impl Instance {
             self.enter(source, &paths_first(source), None, DatabaseState::Restoring);
         }
     }
+}
+
+/// Proves that the images of a snapshot and the data files of its source are the database of the split.
+fn prove(reader: &Database) -> Result<(), EngineError> {
+    let of = reader.snapshot.as_ref().ok_or_else(|| of(3137))?;
+    snapshots::prove(of.guard.snapshot(), &reader.name)
 }
 
 /// The data files and the log of an open database, where they are.

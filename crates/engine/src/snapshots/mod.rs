@@ -22,7 +22,8 @@
 //!
 //! # A revert
 //! RESTORE DATABASE ... FROM DATABASE_SNAPSHOT writes the images back ([`revert`]):
-//! 1. The list says REVERTING, and names the snapshot and the greatest LSN of the database. From here on only
+//! 1. Each page without an image is read: unless it was free, it must be the page of the split (3420). The
+//!    list says REVERTING, and names the snapshot and the greatest LSN of the database. From here on only
 //!    the revert itself, which a start of the instance does again, opens the database.
 //! 2. The headers of the data files and the boot page get images where they have none, since 4 changes them.
 //! 3. Images are written to the data files, which get their lengths as of the split; the double-write files
@@ -47,4 +48,4 @@ mod revert;
 pub(crate) use create::create;
 pub(crate) use failure::Failure;
 pub(crate) use open::{NotResumed, Resumed, open, resume};
-pub(crate) use revert::{last_lsn, write_back};
+pub(crate) use revert::{last_lsn, prove, write_back};
