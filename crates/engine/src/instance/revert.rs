@@ -54,7 +54,7 @@ impl Instance {
             database.allow_entry();
             return Err(of(3101));
         }
-        if let Err(error) = prove(&reader) {
+        if let Err(error) = make_ready(&reader) {
             database.allow_entry();
             reader.allow_entry();
             return Err(error);
@@ -177,10 +177,17 @@ impl Instance {
     }
 }
 
-/// Proves that the images of a snapshot and the data files of its source are the database of the split.
-fn prove(reader: &Database) -> Result<(), EngineError> {
+/// Proves that the images of a snapshot and the data files of its source are the database of the split, and
+/// takes what space the revert needs.
+fn make_ready(reader: &Database) -> Result<(), EngineError> {
     let of = reader.snapshot.as_ref().ok_or_else(|| of(3137))?;
-    snapshots::prove(of.guard.snapshot(), &reader.name)
+    let snapshot = of.guard.snapshot();
+    snapshots::prove(snapshot, &reader.name)?;
+    snapshots::prepare(snapshot)?;
+    match snapshot.failure() {
+        Some(_) => Err(EngineError::refused(3420, &[reader.name.as_str().into()])),
+        None => Ok(()),
+    }
 }
 
 /// The data files and the log of an open database, where they are.

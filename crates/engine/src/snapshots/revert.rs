@@ -101,15 +101,24 @@ pub(crate) fn write_back(
     Ok(read_only)
 }
 
-impl Pair {
-    /// Pages that the revert itself changes.
-    fn fixed_pages(&self) -> Vec<PageNo> {
-        match self.id {
-            FileId(1) => vec![PageNo(0), BOOT_PAGE.page],
-            _ => vec![PageNo(0)],
-        }
+/// Takes what a revert needs on the disk while the source is still open: a full disk ends it here.
+pub(crate) fn prepare(snapshot: &PageSnapshot) -> Result<(), EngineError> {
+    for (file, _) in snapshot.files() {
+        let ready = snapshot.prepare_revert(file, fixed_pages(file), Fill::Allocate);
+        ready.map_err(|e| EngineError::from(e).of_expansion())?;
     }
+    Ok(())
+}
 
+/// Pages that the revert itself changes.
+fn fixed_pages(file: FileId) -> &'static [PageNo] {
+    match file {
+        FileId(1) => &[PageNo(0), BOOT_PAGE.page],
+        _ => &[PageNo(0)],
+    }
+}
+
+impl Pair {
     fn read_data(&self, page: PageNo) -> Result<AlignedBuf, EngineError> {
         let mut bytes = AlignedBuf::new(PAGE_SIZE);
         let offset = u64::from(page.0) * PAGE_SIZE as u64;
@@ -118,7 +127,7 @@ impl Pair {
     }
 
     fn save_fixed_pages(&self) -> Result<(), EngineError> {
-        for page in self.fixed_pages() {
+        for &page in fixed_pages(self.id) {
             if !self.sparse.has(page) {
                 let bytes = self.read_data(page)?;
                 self.sparse.put(&[page], &bytes)?;
@@ -168,7 +177,7 @@ impl Pair {
     /// Makes the file that of a database which was shut down cleanly, its boot page written last at this LSN.
     fn settle(&self, boot_lsn: Lsn) -> Result<bool, EngineError> {
         let mut read_only = false;
-        for number in self.fixed_pages() {
+        for &number in fixed_pages(self.id) {
             let mut bytes = self.read_data(number)?;
             let Some(page) = bytes.first_chunk_mut::<PAGE_SIZE>() else {
                 continue;

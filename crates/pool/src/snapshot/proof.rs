@@ -1,8 +1,8 @@
-//! Pages without an image are proven to be those of the split.
+//! What a revert needs: pages without an image are proven to be those of the split, and space is set aside.
 
 use super::pages::PageSnapshot;
 use furrow_format::{FileId, PAGE_SIZE, Page, PageId, PageNo};
-use furrow_io::{AlignedBuf, IoError, IoErrorKind};
+use furrow_io::{AlignedBuf, Fill, IoError, IoErrorKind};
 
 impl PageSnapshot {
     /// Whether each of `count` pages that has no image, and was in an extent in use, is in the data file as
@@ -53,5 +53,39 @@ impl PageSnapshot {
         }
         self.check()?;
         Ok(true)
+    }
+
+    /// Makes sure, of a whole snapshot, that a revert needs no more space on the disk: pages that the revert
+    /// itself changes get images, and the data file is no shorter than it was. An error does not fail the
+    /// snapshot.
+    pub fn prepare_revert(
+        &self,
+        file: FileId,
+        fixed: &[PageNo],
+        fill: Fill,
+    ) -> Result<(), IoError> {
+        self.check()?;
+        let known = self.source(file).zip(self.sealed());
+        let known = known.and_then(|(source, sparse)| Some((source.state.get()?, source, sparse)));
+        let Some((state, source, sparse)) = known else {
+            return Ok(());
+        };
+        // Nothing passes the gate meanwhile: each page gets one image.
+        let turn = self.passing.write();
+        for &page in fixed {
+            if sparse.has(PageId { file, page }) {
+                continue;
+            }
+            let mut bytes = AlignedBuf::new(PAGE_SIZE);
+            source.read_into(page, &mut bytes)?;
+            sparse.put(file, &[page], &bytes)?;
+            self.images.stored(1);
+        }
+        drop(turn);
+        let bytes = u64::from(source.pages) * PAGE_SIZE as u64;
+        match state.file.len_bytes()? < bytes {
+            true => state.file.resize(bytes, fill),
+            false => Ok(()),
+        }
     }
 }
