@@ -3,7 +3,10 @@
 //! One thread at a time grows a file of a filegroup. The others wait for FGCB_ADD_REMOVE and then use the
 //! extents that it added. The order of the steps makes a crash at any moment harmless:
 //!
-//! 1. The file is made longer, durably. The bytes beyond the size in its header belong to no page yet.
+//! 1. The file is made longer, durably. The bytes beyond the size in its header belong to no page yet. A
+//!    file that was cut and whose tail is not released yet may be long enough: it never becomes shorter here,
+//!    since snapshots may need its tail, and a redo its pages. What lies in the tail is older than any record
+//!    that follows, and a page is formatted before it is read, as one that was freed and is used again.
 //! 2. The maps of the new part are formatted, in batches; no thread reads them yet.
 //! 3. With the last batch, in one mini-transaction, the header gets the new size, and pages at fixed places
 //!    whose PFS page was there before are marked in it.
@@ -194,7 +197,11 @@ impl Space {
         };
         let wait = task::wait(WaitType::PreemptiveOsWriteFileGather, resource);
         let fill = self.catalog.as_ref().and_then(|catalog| catalog.fill());
-        let longer = file.file.resize(bytes, fill.unwrap_or(self.options.fill));
+        let longer = match file.file.len_bytes() {
+            Ok(now) if now >= bytes => Ok(()),
+            Ok(_) => file.file.resize(bytes, fill.unwrap_or(self.options.fill)),
+            Err(error) => Err(error),
+        };
         wait.finish();
         longer.map_err(|source| SpaceError::Expand {
             file: file.id,

@@ -9,7 +9,8 @@
 //!    part that goes: they are as in a file that never was larger.
 //! 4. The engine takes a checkpoint: no record of a page behind the end is redone any more.
 //! 5. [`Space::release_tail`]: the file itself becomes shorter. The bytes beyond the size in its header
-//!    belong to no page, so a crash between 3 and 5 leaves a file that is only longer than necessary.
+//!    belong to no page, so a crash between 3 and 5 leaves a file that is only longer than necessary, until
+//!    the next start. Growth in between leaves the length as it is.
 //!
 //! # Why the counts stay exact
 //! The limit of an interval is read and changed under its GAM page's latch. An extent above it counts as free

@@ -55,6 +55,22 @@ fn an_empty_file_becomes_as_if_it_never_was_larger() {
 }
 
 #[test]
+fn growth_before_the_tail_is_released_takes_nothing_of_it_away() {
+    let db = base(&[fixed(1, 64), fixed(3, 1_000)]);
+    assert_eq!(db.space.cut(FILE, 504).unwrap(), 504);
+    db.space.grow_to(FILE, 632).unwrap();
+    assert_eq!((size(&db), bytes(&db)), (632, 1_000 * PAGE_SIZE as u64));
+    // The pages that came back are used, and what is left of the tail goes.
+    let unit = db.unit(100);
+    db.space.preallocate(&unit, 70).unwrap();
+    db.space.release_tail(FILE).unwrap();
+    assert_eq!(bytes(&db), 632 * PAGE_SIZE as u64);
+    db.space.grow_to(FILE, 1_200).unwrap();
+    assert_eq!(bytes(&db), 1_200 * PAGE_SIZE as u64);
+    audit(&db, &[unit]);
+}
+
+#[test]
 fn a_file_is_not_cut_before_its_last_extent() {
     let db = base(&[fixed(1, 64), fixed(3, 8_000)]);
     let (low, high) = (db.unit(100), db.unit(101));

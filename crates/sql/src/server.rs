@@ -22,7 +22,7 @@ impl Server {
     pub fn start(instance: Arc<Instance>) -> Result<Arc<Server>> {
         let state = ServerState::start(instance)?;
         remove_leftovers(&state)?;
-        msdb::ensure(&state)?;
+        msdb::ensure(&state);
         Ok(Arc::new(Server { state }))
     }
 

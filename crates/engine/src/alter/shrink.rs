@@ -325,6 +325,17 @@ impl Database {
         Ok(self.space.release_tail(file.id)?)
     }
 
+    /// Releases what a shrink has cut off that a crash, a cancel or a failed checkpoint ended before its last
+    /// step. To be called after the checkpoint of a recovery; the snapshots of the database are bound.
+    pub(crate) fn release_tails(&self) {
+        for file in self.files.files() {
+            if let Err(error) = self.space.release_tail(file.id) {
+                // The file is longer than it must be, which harms nobody; the next start tries it again.
+                tracing::warn!(database = self.id().0, file = file.id.0, %error, "a tail stays");
+            }
+        }
+    }
+
     fn shrink_log(self: &Arc<Database>, how: Shrink) -> Result<Shrunk, EngineError> {
         let _entered = self.shared.enter();
         let _turn = self.files.turn_to_change()?;

@@ -2,6 +2,7 @@
 
 use super::Entry;
 use super::Instance;
+use super::snapshots::{orphan, paths_first};
 use crate::database::Database;
 use crate::files::file_path;
 use crate::files::{DatabaseSpec, remove_any, remove_own};
@@ -160,7 +161,8 @@ impl Instance {
             id: DatabaseId(listed.id),
             name: listed.name.clone(),
             primary: primary.to_path_buf(),
-            source: (listed.phase.is_snapshot()).then_some(DatabaseId(listed.link.database)),
+            source: (listed.phase.is_snapshot() && listed.link.database != 0)
+                .then_some(DatabaseId(listed.link.database)),
             database,
             state,
         };
@@ -458,7 +460,11 @@ impl Instance {
         let mut list = self.shared.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let mut listed = self.listed(&list, name, no)?;
-        Self::refuse_with_snapshots(&list, listed.id, "drop")?;
+        // What a revert has left half is nobody's: it goes, and its snapshot is stale then.
+        if listed.phase != Phase::Reverting {
+            Self::refuse_with_snapshots(&list, listed.id, "drop")?;
+        }
+        Self::refuse_reverted_to(&list, &listed)?;
         let open = self
             .databases
             .read()
@@ -486,8 +492,10 @@ impl Instance {
         let source = listed.link.database;
         listed.phase = Phase::Dropping;
         let dropping = listed.clone();
+        let orphans = Self::snapshots_of(&list, listed.id);
         let noted = list.change(|all| {
             all.retain(|d| d.id != dropping.id);
+            orphan(all, dropping.id);
             all.push(dropping);
         });
         if let (Err(_), Some(database)) = (&noted, &open) {
@@ -499,6 +507,15 @@ impl Instance {
             database.abandon();
         }
         self.forget(name);
+        for mut orphaned in orphans {
+            orphaned.link.database = 0;
+            self.enter(
+                &orphaned,
+                &paths_first(&orphaned),
+                None,
+                DatabaseState::Suspect,
+            );
+        }
         if let Some(source) = self.database_by_id(DatabaseId(source)) {
             source.kept.remove(DatabaseId(listed.id));
         }

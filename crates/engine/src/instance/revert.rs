@@ -54,6 +54,11 @@ impl Instance {
             database.allow_entry();
             return Err(of(3101));
         }
+        if let Err(error) = make_ready(&reader) {
+            database.allow_entry();
+            reader.allow_entry();
+            return Err(error);
+        }
         let layout = layout_of(database);
         let reverting = Listed {
             phase: Phase::Reverting,
@@ -169,6 +174,19 @@ impl Instance {
             self.say_not_opened(source, &error);
             self.enter(source, &paths_first(source), None, DatabaseState::Restoring);
         }
+    }
+}
+
+/// Proves that the images of a snapshot and the data files of its source are the database of the split, and
+/// takes what space the revert needs.
+fn make_ready(reader: &Database) -> Result<(), EngineError> {
+    let of = reader.snapshot.as_ref().ok_or_else(|| of(3137))?;
+    let snapshot = of.guard.snapshot();
+    snapshots::prove(snapshot, &reader.name)?;
+    snapshots::prepare(snapshot)?;
+    match snapshot.failure() {
+        Some(_) => Err(EngineError::refused(3420, &[reader.name.as_str().into()])),
+        None => Ok(()),
     }
 }
 

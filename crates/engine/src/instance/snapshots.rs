@@ -146,6 +146,22 @@ impl Instance {
         }
     }
 
+    /// 3702 for a snapshot while its source is being reverted to it.
+    pub(super) fn refuse_reverted_to(
+        list: &DatabaseList,
+        snapshot: &Listed,
+    ) -> Result<(), EngineError> {
+        let mut all = list.databases.iter();
+        let names = |d: &Listed| d.phase == Phase::Reverting && d.link.database == snapshot.id;
+        match snapshot.phase.is_snapshot() && all.any(names) {
+            true => {
+                let args = ["database".into(), snapshot.name.as_str().into()];
+                Err(EngineError::refused(3702, &args))
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Registers the snapshots of a database that is about to be opened. One that cannot be is stale from
     /// now on.
     pub(super) fn resume_snapshots(
@@ -237,6 +253,16 @@ impl Instance {
             self.forget(&listed.name);
         }
         Ok(())
+    }
+}
+
+/// The snapshots of a database that goes are stale, and belong to no database: its number may be given to
+/// another one.
+pub(super) fn orphan(all: &mut [Listed], source: u16) {
+    let ours = all.iter_mut();
+    for listed in ours.filter(|d| d.phase.is_snapshot() && d.link.database == source) {
+        listed.phase = Phase::StaleSnapshot;
+        listed.link.database = 0;
     }
 }
 

@@ -474,7 +474,10 @@ impl Opening<'_> {
             }
             match own.read_only {
                 true => database.come_to_rest(true)?,
-                false => drop(database.checkpoint_now(CheckpointOptions::default())?),
+                false => {
+                    database.checkpoint_now(CheckpointOptions::default())?;
+                    database.release_tails();
+                }
             }
         }
         self.told.iter().for_each(|word| say(self.shared, word));

@@ -22,15 +22,20 @@
 //!
 //! # A revert
 //! RESTORE DATABASE ... FROM DATABASE_SNAPSHOT writes the images back ([`revert`]):
-//! 1. The list says REVERTING, and names the snapshot and the greatest LSN of the database. From here on only
+//! 1. Each page without an image is read: unless it was free, it must be the page of the split (3420).
+//!    The headers of the data files and the boot page get images where they have none, since 4 changes them,
+//!    and data files that are shorter than they were get their length: a full disk ends the revert here.
+//! 2. The list says REVERTING, and names the snapshot and the greatest LSN of the database. From here on only
 //!    the revert itself, which a start of the instance does again, opens the database.
-//! 2. The headers of the data files and the boot page get images where they have none, since 4 changes them.
 //! 3. Images are written to the data files, which get their lengths as of the split; the double-write files
 //!    are removed.
 //! 4. The boot page becomes that of a clean shutdown behind the greatest LSN, without a log chain; all is
 //!    made durable, and the log file is removed.
 //! 5. The database is opened beside its snapshot, and gets a new log. Files that were added behind the split
 //!    are removed. The list says WHOLE.
+//!
+//! While a revert is not complete its snapshot cannot be dropped (3702): the pages of the source are nowhere
+//! else. The source can; its snapshot is stale then, and belongs to no database any more.
 //!
 //! Every step can be done again: no image changes, and the snapshot is maintained whenever the database is
 //! open.
@@ -47,4 +52,4 @@ mod revert;
 pub(crate) use create::create;
 pub(crate) use failure::Failure;
 pub(crate) use open::{NotResumed, Resumed, open, resume};
-pub(crate) use revert::{last_lsn, write_back};
+pub(crate) use revert::{last_lsn, prepare, prove, write_back};

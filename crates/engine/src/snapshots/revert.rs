@@ -4,11 +4,12 @@ use crate::files::{double_write_path, open_error};
 use crate::shared::{Listed, Shared};
 use furrow_format::boot::field;
 use furrow_format::{
-    BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageMut, PageNo, stamp_checksum,
+    BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, PFS_INTERVAL, Page, PageBuf, PageMut, PageNo,
+    Pfs, pfs_index_of, pfs_page_of, stamp_checksum,
 };
-use furrow_io::{Access, AlignedBuf, File, Fill, Open};
+use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open};
 use furrow_messages::Message;
-use furrow_pool::SparseFile;
+use furrow_pool::{PageSnapshot, SparseFile};
 use furrow_tables::EngineError;
 use std::path::Path;
 use std::sync::Arc;
@@ -26,6 +27,34 @@ struct Pair {
 /// An LSN that no page of a database exceeds which was open until now.
 pub(crate) fn last_lsn(database: &crate::database::Database) -> Lsn {
     database.store.log().tail()
+}
+
+/// Proves, before anything is written, that the data files are whole without the images: a page that has none
+/// is as of the split. Otherwise 3420: the source was changed by something that did not maintain the snapshot.
+pub(crate) fn prove(snapshot: &PageSnapshot, name: &str) -> Result<(), EngineError> {
+    let lost = || EngineError::of(Message::new(3420, &[name.into()]));
+    let told = |error: IoError| match snapshot.failure() {
+        Some(_) => lost(),
+        None => error.into(),
+    };
+    for (file, pages) in snapshot.files() {
+        for start in (0..pages).step_by(PFS_INTERVAL as usize) {
+            let mut map = vec![[0; PAGE_SIZE]];
+            let at = pfs_page_of(PageNo(start));
+            snapshot.read(file, at, &mut map).map_err(told)?;
+            let map = map.first().and_then(Pfs::new);
+            let is_used = |page| map.is_some_and(|map| map.get(pfs_index_of(page)).is_allocated());
+            let end = pages.min(start.saturating_add(PFS_INTERVAL));
+            for first in (start..end).step_by(BATCH_PAGES as usize) {
+                EngineError::check_cancelled()?;
+                let some = (PageNo(first), BATCH_PAGES.min(end - first));
+                if !snapshot.prove(file, some, &is_used).map_err(told)? {
+                    return Err(lost());
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Makes the data files of `source` what they were at the split of `snapshot`, durably, and removes the log.
@@ -72,15 +101,24 @@ pub(crate) fn write_back(
     Ok(read_only)
 }
 
-impl Pair {
-    /// Pages that the revert itself changes.
-    fn fixed_pages(&self) -> Vec<PageNo> {
-        match self.id {
-            FileId(1) => vec![PageNo(0), BOOT_PAGE.page],
-            _ => vec![PageNo(0)],
-        }
+/// Takes what a revert needs on the disk while the source is still open: a full disk ends it here.
+pub(crate) fn prepare(snapshot: &PageSnapshot) -> Result<(), EngineError> {
+    for (file, _) in snapshot.files() {
+        let ready = snapshot.prepare_revert(file, fixed_pages(file), Fill::Allocate);
+        ready.map_err(|e| EngineError::from(e).of_expansion())?;
     }
+    Ok(())
+}
 
+/// Pages that the revert itself changes.
+fn fixed_pages(file: FileId) -> &'static [PageNo] {
+    match file {
+        FileId(1) => &[PageNo(0), BOOT_PAGE.page],
+        _ => &[PageNo(0)],
+    }
+}
+
+impl Pair {
     fn read_data(&self, page: PageNo) -> Result<AlignedBuf, EngineError> {
         let mut bytes = AlignedBuf::new(PAGE_SIZE);
         let offset = u64::from(page.0) * PAGE_SIZE as u64;
@@ -89,7 +127,7 @@ impl Pair {
     }
 
     fn save_fixed_pages(&self) -> Result<(), EngineError> {
-        for page in self.fixed_pages() {
+        for &page in fixed_pages(self.id) {
             if !self.sparse.has(page) {
                 let bytes = self.read_data(page)?;
                 self.sparse.put(&[page], &bytes)?;
@@ -139,7 +177,7 @@ impl Pair {
     /// Makes the file that of a database which was shut down cleanly, its boot page written last at this LSN.
     fn settle(&self, boot_lsn: Lsn) -> Result<bool, EngineError> {
         let mut read_only = false;
-        for number in self.fixed_pages() {
+        for &number in fixed_pages(self.id) {
             let mut bytes = self.read_data(number)?;
             let Some(page) = bytes.first_chunk_mut::<PAGE_SIZE>() else {
                 continue;

@@ -9,6 +9,7 @@ use furrow_engine::{
     BulkOptions, ColumnSpec, Database, DatabaseState, EngineError, FileChange, FileSpec, IndexSpec,
     Instance, InstanceConfig, ScanSpec, Session, Shrink, SnapshotSpec, TableSpec,
 };
+use furrow_format::{PAGE_SIZE, Page, PageBuf, PageType};
 use furrow_io::random::{Rng, SeededRng, seeded};
 use furrow_io::sim::{Crash, Effect, Fault, Ops};
 use furrow_io::{SimVolume, Volume};
@@ -360,6 +361,75 @@ fn a_revert_can_be_cut_short_anywhere() {
         }
     }
     assert!(n > 10 && cut > 20, "{n} {cut}");
+}
+
+#[test]
+fn a_revert_over_a_lost_page_is_refused_before_anything_is_written() {
+    let volume = ready();
+    let instance = start(&volume).unwrap();
+    instance.create_snapshot(&snapshot("one")).unwrap();
+    instance.shut_down().unwrap();
+    drop(instance);
+    let path = Path::new("d/s.ndf");
+    let mut bytes = volume.contents(path).unwrap();
+    let is_data = |page: &PageBuf| Page::new(page).page_type() == PageType::Data;
+    let pages = bytes.as_chunks_mut::<PAGE_SIZE>().0;
+    let page = pages.iter_mut().find(|page| is_data(page)).unwrap();
+    page.fill(0);
+    furrow_io::write_file(&volume, path, &bytes).unwrap();
+    let instance = start(&volume).unwrap();
+    let error = instance.revert_to_snapshot("Db", "one").unwrap_err();
+    assert_eq!(error.number(), 3420, "{error}");
+    let view = instance.databases().into_iter().find(|d| d.name == "Db");
+    assert_eq!(view.unwrap().state, DatabaseState::Online);
+    instance.database("Db").unwrap().checkpoint().unwrap();
+}
+
+#[test]
+fn a_full_disk_ends_a_revert_while_the_source_is_whole() {
+    let volume = ready();
+    let instance = start(&volume).unwrap();
+    instance.create_snapshot(&snapshot("one")).unwrap();
+    let expected = rows(&instance.database("one").unwrap());
+    let database = instance.database("Db").unwrap();
+    change(&database, &mut seeded(5)).unwrap();
+    let now = rows(&database);
+    drop(database);
+    volume.inject(Fault::new(Ops::Writes, Effect::NoSpace).under("d/s.one"));
+    instance.revert_to_snapshot("Db", "one").unwrap_err();
+    assert_eq!(rows(&instance.database("Db").unwrap()), now);
+    volume.heal();
+    expect(&instance, "one", &expected, "after a full disk");
+    instance.revert_to_snapshot("Db", "one").unwrap();
+    assert_eq!(rows(&instance.database("Db").unwrap()), expected);
+}
+
+#[test]
+fn the_snapshot_of_a_half_revert_outlives_it() {
+    let volume = ready();
+    let instance = start(&volume).unwrap();
+    instance.create_snapshot(&snapshot("one")).unwrap();
+    let database = instance.database("Db").unwrap();
+    change(&database, &mut seeded(5)).unwrap();
+    drop(database);
+    volume.inject(Fault::new(Ops::Writes, Effect::NoSpace).under("d/s.ndf"));
+    instance.revert_to_snapshot("Db", "one").unwrap_err();
+    volume.heal();
+    let error = instance.drop_database("one").unwrap_err();
+    assert_eq!(error.number(), 3702, "{error}");
+    assert!(volume.exists(Path::new("d/s.one")).unwrap());
+    // The source can go, and a database that gets its number is none of the snapshot's.
+    instance.drop_database("Db").unwrap();
+    assert!(!volume.exists(Path::new("d/s.ndf")).unwrap());
+    let spec = simulated::spec(FileSpec::new("L", "d/l.ldf").size_kb(1024));
+    instance.create_database(&spec).unwrap();
+    let view = instance.databases().into_iter().find(|d| d.name == "one");
+    assert_eq!(view.unwrap().state, DatabaseState::Suspect);
+    instance.drop_database("Db").unwrap();
+    drop(instance);
+    let instance = start(&volume).unwrap();
+    instance.drop_database("one").unwrap();
+    assert!(!volume.exists(Path::new("d/s.one")).unwrap());
 }
 
 #[test]

@@ -79,6 +79,7 @@ mod gate;
 mod images;
 mod list;
 mod pages;
+mod proof;
 mod sparse;
 mod store;
 

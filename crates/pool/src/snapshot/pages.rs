@@ -267,7 +267,7 @@ impl PageSnapshot {
 
     /// Fails the snapshot where a page without an image was changed behind the split: its files were changed
     /// by something that did not maintain the snapshot.
-    fn prove_old(&self, page: PageId, bytes: &PageBuf) -> Result<(), IoError> {
+    pub(super) fn prove_old(&self, page: PageId, bytes: &PageBuf) -> Result<(), IoError> {
         let sealed = self.sealed().is_some();
         let view = Page::new(bytes);
         if !sealed || view.page_id() != page || page_lsn(bytes) < self.split() {

@@ -1,7 +1,7 @@
 //! CREATE DATABASE, DROP DATABASE.
 
 use super::columns::custom;
-use super::outside_transaction;
+use super::{not_of_system, outside_transaction};
 use crate::paths::path;
 use furrow_context::context::Context;
 use furrow_context::error::{Result, SqlError, unsupported};
@@ -122,6 +122,7 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase) -> Result<()> 
         return Err(unsupported(&format!("COLLATE {}", collation.value)));
     }
     options(&written.options)?;
+    not_of_system(&written.name.value)?;
     if let Some(how) = written.attach {
         attach(run, written, how)?;
     } else {

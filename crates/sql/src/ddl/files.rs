@@ -2,7 +2,8 @@
 
 use super::columns::custom;
 use super::database::{file, growth, limits};
-use super::{options, outside_transaction};
+use super::{not_of_system, options, outside_transaction};
+use crate::msdb;
 use crate::paths::path;
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
@@ -32,8 +33,11 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
         return Ok(());
     }
     if let DatabaseAction::Rename(new) = &written.action
-        && !is_system(&name)
+        && may_be_renamed(run, &name)
     {
+        if !new.value.eq_ignore_ascii_case(&name) {
+            not_of_system(&new.value)?;
+        }
         // With no handle of it here: it is closed and opened again.
         run.cx
             .server
@@ -49,6 +53,15 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
     act(run, &db, &written.action)?;
     run.done(None);
     Ok(())
+}
+
+/// Not a system database; a user's own one that has such a name from before can be.
+fn may_be_renamed(run: &Run<'_>, name: &str) -> bool {
+    let is_of_user = || {
+        let database = run.cx.server.instance().database(name);
+        name.eq_ignore_ascii_case(msdb::MSDB) && database.is_ok_and(|db| !msdb::is_ours(&db))
+    };
+    !is_system(name) || is_of_user()
 }
 
 fn act(run: &mut Run<'_>, db: &Arc<Database>, action: &DatabaseAction) -> Result<()> {

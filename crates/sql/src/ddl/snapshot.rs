@@ -2,7 +2,7 @@
 
 use super::columns::custom;
 use super::database::{file, options};
-use super::outside_transaction;
+use super::{not_of_system, outside_transaction};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_context::system_databases::is_system;
@@ -29,6 +29,7 @@ fn plain(written: &Written) -> Result<()> {
 pub(super) fn create(run: &mut Run<'_>, written: &CreateDatabase, of: &Ident) -> Result<()> {
     outside_transaction(run, "CREATE DATABASE")?;
     options(&written.options)?;
+    not_of_system(&written.name.value)?;
     if written.collation.is_some() || written.filegroups.iter().any(|g| g.name.is_some()) {
         return refuse(1825, &[]);
     }

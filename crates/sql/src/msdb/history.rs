@@ -1,9 +1,9 @@
 //! What BACKUP and RESTORE write to `msdb`.
 
-use super::{MSDB, tables};
+use super::{MSDB, foreign, is_ours, tables};
 use furrow_backup::media::{BackupKind, MediaHeader, SetFile, SetInfo};
 use furrow_context::run::Run;
-use furrow_engine::{EngineError, ScanSpec, Session};
+use furrow_engine::{EngineError, ScanSpec, Session, Timeout};
 use furrow_format::Lsn;
 use furrow_io::time::WallTime;
 use furrow_messages::Message;
@@ -15,6 +15,10 @@ use std::path::PathBuf;
 /// `software_vendor_id`: SQL Server's.
 const VENDOR: i32 = 4608;
 const DISK: u8 = 2;
+/// The longest wait for a lock in `msdb`: the backup is whole, and must not hang for its history.
+const PATIENCE: Timeout = Timeout::Millis(5_000);
+/// Characters of a path, as the columns have them.
+const PATH_UNITS: usize = 260;
 
 /// A backup set, and the stripes it is on.
 pub(crate) struct SetOnMedia<'a> {
@@ -60,7 +64,7 @@ pub(crate) fn note_restore(run: &mut Run<'_>, restored: &RestoreNote<'_>) {
         let id = number(session.insert(&table, &values)?);
         let table = session.table("restorefile")?;
         for (file, path) in &restored.files {
-            let path = text(&path.display().to_string());
+            let path = path_text(&path.display().to_string());
             session.insert(
                 &table,
                 &[Value::Int(id), whole(u64::from(*file)), Value::Null, path],
@@ -74,7 +78,11 @@ pub(crate) fn note_restore(run: &mut Run<'_>, restored: &RestoreNote<'_>) {
 fn note(run: &mut Run<'_>, what: impl FnOnce(&mut Session) -> Result<(), EngineError>) {
     let instance = run.cx.server.instance();
     let noted = instance.database(MSDB).and_then(|msdb| {
+        if !is_ours(&msdb) {
+            return Err(foreign());
+        }
         let mut session = Session::of_task(&msdb, &task::current())?;
+        session.set_lock_timeout(PATIENCE);
         session.begin()?;
         what(&mut session)?;
         session.commit()
@@ -89,6 +97,16 @@ fn note(run: &mut Run<'_>, what: impl FnOnce(&mut Session) -> Result<(), EngineE
 
 fn text(text: &str) -> Value {
     Value::NVarChar(text.to_owned())
+}
+
+/// A path; what is longer than its column is cut, so that the row is not lost.
+fn path_text(path: &str) -> Value {
+    let mut units = 0;
+    let fits = |c: &char| {
+        units += c.len_utf16();
+        units <= PATH_UNITS
+    };
+    Value::NVarChar(path.chars().take_while(fits).collect())
 }
 
 fn text_or_null(said: &str) -> Value {
@@ -184,7 +202,7 @@ fn note_media(session: &mut Session, set: &SetOnMedia<'_>) -> Result<i32, Engine
             Value::Guid(header.family_guid()),
             Value::Int(1),
             Value::Null,
-            text(&path.display().to_string()),
+            path_text(&path.display().to_string()),
             Value::TinyInt(DISK),
             Value::Int(4096),
             Value::TinyInt(0),
@@ -304,7 +322,7 @@ fn backup_file(set: i32, file: &SetFile, info: &SetInfo) -> Vec<Value> {
         whole(u64::from(file.size_pages) * 8192),
         text(&file.name),
         Value::Null,
-        text(&file.path),
+        path_text(&file.path),
         tiny(0),
         text("ONLINE"),
         lsn(file.created_lsn),
@@ -314,7 +332,7 @@ fn backup_file(set: i32, file: &SetFile, info: &SetInfo) -> Vec<Value> {
         Value::Null,
         base_lsn,
         base,
-        whole(file.pages * 8192),
+        whole(file.pages.saturating_mul(8192)),
         Value::Null,
         Value::Bit(file.read_only),
         Value::Bit(true),

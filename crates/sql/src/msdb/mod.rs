@@ -1,6 +1,7 @@
 //! `msdb`: the history of backups and restores.
 //!
-//! `msdb` is a database as any other, with the number 4. It is created when a server starts that has none.
+//! `msdb` is a database as any other, with the number 4. It is created when a server starts that has none. A
+//! user's database that has this name from before is left alone.
 //! Its tables have SQL Server's names and columns, so that scripts which read the history run as they are.
 //! BACKUP and RESTORE write their history in a transaction of its own after they have succeeded: history that
 //! cannot be written (3009) does not fail them.
@@ -10,43 +11,83 @@ mod tables;
 
 pub(crate) use history::{RestoreNote, SetOnMedia, note_backup, note_restore};
 
-use furrow_context::error::Result;
 use furrow_context::server::ServerState;
-use furrow_engine::{DatabaseSpec, EngineError, FileSpec, Instance, Session};
+use furrow_engine::{Database, DatabaseSpec, EngineError, FileSpec, Instance, Session};
+use furrow_messages::Message;
+use furrow_observe::errorlog::Source;
 use std::sync::Arc;
 
 /// Its name.
 pub(crate) const MSDB: &str = "msdb";
 /// Its number.
 const ID: u16 = 4;
+/// What is said of a database of this name that is somebody else's.
+const FOREIGN: &str = "Database 'msdb' is not the one that Furrow keeps the history of backups in, \
+    and is left alone. Give it another name with ALTER DATABASE msdb MODIFY NAME, and start the server again.";
 /// Session number of what a server does at its start.
 const SYSTEM_SESSION: i32 = 1;
 
-/// Creates `msdb` where there is none, and what its tables lack.
-pub(crate) fn ensure(server: &ServerState) -> Result<()> {
+/// Creates `msdb` where there is none, and what its tables lack. Where that cannot be done, the error log says
+/// why, and the server starts without it: BACKUP and RESTORE tell 3009 then.
+pub(crate) fn ensure(server: &ServerState) {
     let instance = server.instance();
-    let known = instance.databases();
-    let is_there = known.iter().any(|d| d.name.eq_ignore_ascii_case(MSDB));
-    if !is_there {
-        let data = FileSpec::new("MSDBData", server.path("MSDBData.mdf"));
-        let log = FileSpec::new("MSDBLog", server.path("MSDBLog.ldf"));
-        let spec = DatabaseSpec {
-            id: Some(ID),
-            ..DatabaseSpec::new(MSDB, data.size_mb(4)).log(log.size_mb(2))
-        };
-        instance.create_database(&spec)?;
-    }
-    match make_tables(instance) {
-        Ok(()) => Ok(()),
-        // One that cannot be used is no reason not to start: the history is missed when it is asked for.
-        Err(_) if is_there => Ok(()),
-        Err(error) => Err(error.into()),
+    let made = match there_is(instance) {
+        true => Ok(()),
+        false => create(server),
+    };
+    let made = made.and_then(|()| {
+        let msdb = instance.database(MSDB)?;
+        match is_ours(&msdb) {
+            true => make_tables(&msdb),
+            false => Err(foreign()),
+        }
+    });
+    if let Err(error) = made {
+        let log = instance.error_log();
+        let messages = error.messages();
+        messages
+            .iter()
+            .for_each(|message| log.write_message(Source::Server, message));
+        log.write(Source::Server, "The history of backups is not available.");
     }
 }
 
-fn make_tables(instance: &Arc<Instance>) -> std::result::Result<(), EngineError> {
-    let msdb = instance.database(MSDB)?;
-    let mut session = Session::numbered(&msdb, SYSTEM_SESSION)?;
+fn foreign() -> EngineError {
+    EngineError::of(Message::custom(40514, 16, 1, FOREIGN))
+}
+
+fn there_is(instance: &Instance) -> bool {
+    let known = instance.databases();
+    known.iter().any(|d| d.name.eq_ignore_ascii_case(MSDB))
+}
+
+fn create(server: &ServerState) -> Result<(), EngineError> {
+    let data = FileSpec::new("MSDBData", server.path("MSDBData.mdf"));
+    let log = FileSpec::new("MSDBLog", server.path("MSDBLog.ldf"));
+    let spec = DatabaseSpec {
+        id: Some(ID),
+        ..DatabaseSpec::new(MSDB, data.size_mb(4)).log(log.size_mb(2))
+    };
+    server.instance().create_database(&spec).map(drop)
+}
+
+/// Whether a database with this name is the server's own: by its number, or, of one that was restored or
+/// attached, by its tables.
+pub(crate) fn is_ours(msdb: &Arc<Database>) -> bool {
+    msdb.id().0 == ID || has_our_tables(msdb).unwrap_or(false)
+}
+
+fn has_our_tables(msdb: &Arc<Database>) -> Result<bool, EngineError> {
+    let session = Session::numbered(msdb, SYSTEM_SESSION)?;
+    Ok(tables::specs().iter().all(|spec| {
+        let ours = spec.columns.iter().map(|column| column.name.as_str());
+        let table = session.table(&spec.name);
+        table.is_ok_and(|table| ours.eq(table.columns().iter().map(|column| &*column.name)))
+    }))
+}
+
+fn make_tables(msdb: &Arc<Database>) -> Result<(), EngineError> {
+    let mut session = Session::numbered(msdb, SYSTEM_SESSION)?;
     for spec in tables::specs() {
         if session.table(&spec.name).is_err() {
             session.create_table(&spec)?;
