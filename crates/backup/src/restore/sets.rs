@@ -55,7 +55,8 @@ pub fn restore_database(
     ended(instance, restored, request, listener)
 }
 
-/// A differential backup goes over its base alone (3136), and not back behind log that is in place.
+/// A differential backup goes over its base alone (3136), and not back behind log that is in place, nor
+/// behind what a file that stays needs: its header would no longer say so.
 fn begin_differential(
     instance: &Arc<Instance>,
     info: &SetInfo,
@@ -67,7 +68,9 @@ fn begin_differential(
     }
     let on_base = restoring.base()? == info.base || mutated(Mutation::TakeWrongBase);
     let older = restoring.is_older_than(Lsn(info.database_backup_lsn))?;
-    if !on_base || older || Lsn(info.last_lsn) < restoring.applied() {
+    let last = Lsn(info.last_lsn);
+    let newer = last < restoring.applied() || restoring.is_newer_than(last)?;
+    if !on_base || older || newer {
         return Err(BackupError::refused(3136, &[]));
     }
     let spec = spec_of(instance, info, request)?;

@@ -242,3 +242,33 @@ fn a_differential_backup_does_not_go_over_a_file_older_than_its_base() {
     drop(copy);
     world.check("copy");
 }
+
+#[test]
+fn a_differential_backup_does_not_go_over_files_newer_than_it() {
+    let mut world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..200);
+    let differential = BackupRequest {
+        differential: true,
+        ..to_file("diff", Parts::default())
+    };
+    world.backup(&differential).unwrap();
+    fill(&mut session, [&t, &o], 200..500);
+    drop((session, t, o));
+    tail(&mut world);
+    restored(&world, (&full, &file("more")), &wanted("test", false)).unwrap();
+    let over = world.restore_only(&differential, "test").unwrap_err();
+    assert_eq!(numbers(&over), [3136]);
+    // The log brings the file to the others.
+    let db = log_restore(&world, ("tail", "test"), true)
+        .unwrap()
+        .database
+        .unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&db, table), (0..500).collect::<Vec<_>>(), "{table}");
+    }
+}

@@ -44,16 +44,25 @@ impl Restoring {
 
     /// Whether some data file is older than the base with this checkpoint: it was restored by itself.
     pub fn is_older_than(&self, base: Lsn) -> Result<bool, EngineError> {
+        Ok(self.needs_of_files()?.iter().any(|needs| *needs < base))
+    }
+
+    /// Whether some data file needs log behind this record: it holds changes from there.
+    pub fn is_newer_than(&self, last: Lsn) -> Result<bool, EngineError> {
+        Ok(self.needs_of_files()?.iter().any(|needs| *needs > last))
+    }
+
+    /// The end of the log that each data file needs, as its header says; zero of one without a header.
+    fn needs_of_files(&self) -> Result<Vec<Lsn>, EngineError> {
+        let mut needs = Vec::new();
         for file in self.files.values() {
             let mut page = AlignedBuf::new(PAGE_SIZE);
             file.read_at(0, &mut page)?;
             let page = page.first_chunk::<PAGE_SIZE>();
             let header = page.and_then(|page| FileHeader::decode(page).ok());
-            if header.is_none_or(|header| header.max_lsn < base) {
-                return Ok(true);
-            }
+            needs.push(header.map_or(Lsn::ZERO, |header| header.max_lsn));
         }
-        Ok(false)
+        Ok(needs)
     }
 
     fn boot(&self) -> Result<Boot, EngineError> {
