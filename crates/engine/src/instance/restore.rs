@@ -80,6 +80,8 @@ pub struct RestoreSpec {
     pub log_sector_bytes: u32,
     /// The base of differential backups that the pages are of; zeros of a COPY_ONLY backup.
     pub base: Guid,
+    /// The binding of the files that were backed up.
+    pub source: Guid,
 }
 
 /// What there is of a database that is to be restored.
@@ -167,7 +169,10 @@ impl Instance {
             name: spec.name.clone(),
             paths: files.iter().map(|f| f.path.clone()).collect(),
             layout: files.iter().map(plan_of).collect(),
-            link: Link::default(),
+            link: Link {
+                source: spec.source.0,
+                ..Link::default()
+            },
         };
         for path in listed.paths.iter().filter(|_| spec.replace) {
             self.free_path(path, listed.id)?;

@@ -14,7 +14,7 @@ use super::Instance;
 use super::restore::{DataFiles, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of};
 use crate::database::Database;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
-use crate::shared::{Listed, Phase};
+use crate::shared::{Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::{Access, AlignedBuf, Fill, Open};
@@ -80,6 +80,7 @@ impl Instance {
             phase: Phase::Restoring,
             paths: layout.iter().map(|plan| plan.path.clone()).collect(),
             layout,
+            link: Link::default(),
             ..listed
         };
         list.change(|all| {
@@ -103,7 +104,8 @@ impl Instance {
         Ok(read_boot(&*file, &path)?.0.family)
     }
 
-    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING.
+    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING. 3116 of a backup of
+    /// other files than those that are in place, or were backed up: their log may have gone another way.
     pub fn begin_file_restore(
         &self,
         spec: &RestoreSpec,
@@ -115,6 +117,9 @@ impl Instance {
         let mut listed = self.listed(&list, &spec.name, missing)?;
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
+        }
+        if !listed.is_of(spec.source) {
+            return Err(EngineError::refused(3116, &[]));
         }
         let old = take_places(&mut listed, spec, chosen);
         // Both places belong to the database until the old files are gone.

@@ -159,6 +159,15 @@ impl Instance {
             self.enter_restoring(&listed);
             restoring.listed = listed;
         }
+        if !restoring.listed.is_of(spec.source) {
+            // The log of a copy goes on from here: so does the history.
+            restoring.listed.link.source = spec.source.0;
+            let listed = restoring.listed.clone();
+            self.shared.list.lock().change(|all| {
+                all.retain(|d| d.id != listed.id);
+                all.push(listed);
+            })?;
+        }
         restoring.enlarge(&spec.files)?;
         Ok(restoring.log.extend(&spec.vlfs)?)
     }
@@ -211,6 +220,7 @@ impl Instance {
         self.forget_log(&listed)?;
         listed.paths = layout.iter().map(|plan| plan.path.clone()).collect();
         listed.layout = layout;
+        listed.link.source = spec.source.0;
         let mut list = self.shared.list.lock();
         list.change(|all| {
             all.retain(|d| d.id != listed.id);
