@@ -100,7 +100,10 @@ pub fn restore_log(
     }
     follows(&info, restoring.applied())?;
     let stops = match &request.stop {
-        Some(point) => stop::find(media, (position, &info), point, restoring.applied())?,
+        Some(point) => {
+            stop::not_passed(point, &restoring)?;
+            stop::find(media, (position, &info), point, restoring.applied())?
+        }
         None => Stops::Nowhere,
     };
     // A file that is in place stays there; one that was added since is made.

@@ -7,7 +7,7 @@ use super::media_set::MediaSet;
 use crate::BackupError;
 use crate::media::SetInfo;
 use crate::run::{FilePages, Listener};
-use furrow_engine::{StopPoint, StopSearch};
+use furrow_engine::{Restoring, StopPoint, StopSearch};
 use furrow_format::Lsn;
 use furrow_io::time::WallTime;
 use furrow_messages::Message;
@@ -35,6 +35,16 @@ fn notice(point: &StopPoint) -> Message {
     match point {
         StopPoint::Time(_) => Message::new(4322, &[]),
         StopPoint::Mark { .. } | StopPoint::Lsn { .. } => Message::new(4329, &[]),
+    }
+}
+
+/// 4335 where the log in place has a commit that is later than the point in time.
+pub(super) fn not_passed(point: &StopPoint, restoring: &Restoring) -> Result<(), BackupError> {
+    match point {
+        StopPoint::Time(stop) if restoring.last_commit().is_some_and(|last| last > *stop) => {
+            Err(BackupError::refused(4335, &[]))
+        }
+        _ => Ok(()),
     }
 }
 

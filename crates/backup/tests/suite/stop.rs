@@ -223,3 +223,27 @@ fn a_full_backup_refuses_a_point_before_its_end() {
         (Some(4322), true)
     );
 }
+
+#[test]
+fn a_time_before_a_commit_that_is_in_place_is_too_early() {
+    let world = world();
+    let table = world.table("t");
+    full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let mut session = world.session();
+    insert(&mut session, &table, 1, "first");
+    let early = between();
+    insert(&mut session, &table, 2, "second");
+    log_backup(&world, "l0").unwrap();
+    let late = between();
+    insert(&mut session, &table, 3, "third");
+    log_backup(&world, "l1").unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    log_restore(&world, ("l0", "copy"), false).unwrap();
+    let point = StopPoint::Time(early);
+    let passed = stopping(&world, ("l1", "copy"), (point, true)).unwrap_err();
+    assert_eq!(numbers(&passed), [4335]);
+    let done = stopping(&world, ("l1", "copy"), (StopPoint::Time(late), true)).unwrap();
+    assert_eq!(ids(&done.database.unwrap(), "t"), [1, 2]);
+}

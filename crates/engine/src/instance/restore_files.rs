@@ -173,6 +173,7 @@ impl Instance {
             files,
             log,
             applied,
+            last_commit: None,
             pages: RestoredPages::Files { log_stays },
             needs: spec.last_lsn,
             held: Mutex::default(),

@@ -17,10 +17,12 @@ use crate::opening::header_of;
 use crate::shared::{Listed, Phase};
 use furrow_format::{Boot, FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
+use furrow_io::time::WallTime;
 use furrow_io::{Access, AlignedBuf, File, Fill, Open};
-use furrow_log::LogImage;
+use furrow_log::{LogImage, RecordKind};
 use furrow_space::new_file_pages;
 use furrow_tables::EngineError;
+use furrow_txn::CommitBody;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +32,11 @@ impl Restoring {
     /// The last log record that is in place, of a restore that goes on.
     pub fn applied(&self) -> Lsn {
         self.applied
+    }
+
+    /// When the latest commit of the log that is in place was, of a restore that goes on.
+    pub fn last_commit(&self) -> Option<WallTime> {
+        self.last_commit
     }
 
     /// The family of the database, as its primary file says.
@@ -116,7 +123,14 @@ impl Instance {
         }
         // What was not restored to its end has no log yet.
         let log = log.ok_or_else(|| EngineError::refused(3117, &[]))?;
-        let reopened = LogImage::reopen(log, listed.binding);
+        let mut last_commit = None;
+        let reopened = LogImage::reopen_and(log, listed.binding, |record| {
+            let view = record.get();
+            if view.kind == RecordKind::Commit {
+                let at = CommitBody::decode(view.redo).and_then(|body| body.at);
+                last_commit = last_commit.max(at);
+            }
+        });
         let (log, applied) = reopened.map_err(|_| EngineError::refused(3117, &[]))?;
         Ok(Restoring {
             shared: Arc::clone(&self.shared),
@@ -126,6 +140,7 @@ impl Instance {
             files,
             log,
             applied,
+            last_commit,
             pages: RestoredPages::AsBackedUp,
             held: Mutex::default(),
         })
@@ -285,6 +300,7 @@ impl Instance {
             files,
             log,
             applied: Lsn::ZERO,
+            last_commit: None,
             pages: RestoredPages::AsBackedUp,
             held: Mutex::default(),
         };
