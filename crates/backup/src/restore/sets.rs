@@ -10,7 +10,7 @@ use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::media::{BackupKind, SetInfo};
 use crate::run::Listener;
-use furrow_engine::{Database, Instance, Restoring};
+use furrow_engine::{Database, DatabaseState, Instance, Restoring};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
@@ -140,6 +140,18 @@ pub fn recover_only(instance: &Arc<Instance>, name: &str) -> Result<Arc<Database
         return Ok(db);
     }
     Ok(instance.recover_restoring(name)?)
+}
+
+/// RESTORE DATABASE ... WITH NORECOVERY without media: nothing, of a database that is RESTORING or that pages
+/// are on their way into; 3153 of any other.
+pub fn stay_restoring(instance: &Arc<Instance>, name: &str) -> Result<(), BackupError> {
+    let target = instance.restore_target(name);
+    let target = target.ok_or_else(|| BackupError::refused(911, &[name.into()]))?;
+    let pages = target.database.is_some_and(|db| db.restores_pages());
+    match pages || target.state == DatabaseState::Restoring {
+        true => Ok(()),
+        false => Err(BackupError::refused(3153, &[])),
+    }
 }
 
 /// RESTORE VERIFYONLY: reads all of a set and proves it.
