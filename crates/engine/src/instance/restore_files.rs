@@ -26,13 +26,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Database {
-    /// Begins the backup of the tail of the log: 3101 while the database is used. What the log has is in the
+    /// Begins the backup of the tail of the log: 3101 while the database is used, 5094 with snapshots. What the log has is in the
     /// files then, and nothing is written any more.
     pub fn begin_tail(&self) -> Result<(), EngineError> {
         self.check()?;
         if self.is_temporary() {
             return Err(EngineError::refused(3147, &[]));
         }
+        Instance::without_snapshots(&self.shared.list.lock(), self.id.0)?;
         self.refuse_entry(0)
             .map_err(|_| EngineError::refused(3101, &[]))?;
         self.stop_background();
@@ -63,6 +64,7 @@ impl Instance {
         if listed.phase != Phase::Whole {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
+        Self::without_snapshots(&list, listed.id)?;
         let mut layout: Vec<FilePlan> = Vec::new();
         for file in database.file_list()? {
             layout.push(FilePlan {
@@ -118,6 +120,7 @@ impl Instance {
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
         }
+        Self::without_snapshots(&list, listed.id)?;
         if !listed.is_of(spec.source) {
             return Err(EngineError::refused(3116, &[]));
         }

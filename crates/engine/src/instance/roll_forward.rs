@@ -105,7 +105,11 @@ impl Instance {
         let listed = {
             let list = self.shared.list.lock();
             let missing = || EngineError::refused(3118, &[name.into()]);
-            self.listed(&list, name, missing)?
+            let listed = self.listed(&list, name, missing)?;
+            if listed.phase == Phase::Restoring {
+                Self::without_snapshots(&list, listed.id)?;
+            }
+            listed
         };
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
