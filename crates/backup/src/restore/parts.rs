@@ -153,6 +153,13 @@ pub(super) fn pages_from_log(
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
     same_files(db, info)?;
+    // The pages are rolled forward to the end of the log of the database, and the files stay where they are.
+    if request.stop.is_some() {
+        return Err(BackupError::unsupported("RESTORE LOG WITH STOPAT of pages"));
+    }
+    if !request.moves.is_empty() {
+        return Err(BackupError::unsupported("RESTORE LOG WITH MOVE of pages"));
+    }
     let restore = db.continue_page_restore((Lsn(info.first_lsn), Lsn(info.last_lsn)))?;
     gathered(
         db,

@@ -56,6 +56,15 @@ pub(super) fn find(
     point: &StopPoint,
     applied: Lsn,
 ) -> Result<Stops, BackupError> {
+    if let StopPoint::Lsn { lsn, inclusive } = point
+        && lsn.0 + u64::from(*inclusive) <= applied.0
+    {
+        return Err(BackupError::refused(4335, &[]));
+    }
+    // The record in place is the last one.
+    if matches!(point, StopPoint::Lsn { lsn, inclusive: true } if *lsn == applied) {
+        return Ok(Stops::Before(Lsn(applied.0 + 1)));
+    }
     let search = StopSearch::new(point.clone());
     let copying = Copying {
         place: Place::Search(&search),
@@ -65,7 +74,13 @@ pub(super) fn find(
     };
     copying.run(media, (position, info), &mut Silent)?;
     match search.found(Lsn(info.last_lsn))? {
-        None => Ok(Stops::Behind(notice(point))),
+        None => match point {
+            // It lies between two records: all of this log would go past it.
+            StopPoint::Lsn { lsn, .. } if lsn.0 <= info.last_lsn => Err(BackupError::unsupported(
+                "RESTORE LOG WITH STOPATMARK or STOPBEFOREMARK of an LSN without a log record",
+            )),
+            _ => Ok(Stops::Behind(notice(point))),
+        },
         Some(stop) if stop <= applied => Err(BackupError::refused(4335, &[])),
         Some(stop) => Ok(Stops::Before(stop)),
     }
