@@ -5,7 +5,7 @@
 //!    has not committed there is rolled back.
 //! 2. STOPATMARK stops behind the commit of the first transaction with the mark, STOPBEFOREMARK before it.
 //!    With AFTER only transactions that committed then or later count.
-//! 3. A mark `lsn:` is a record of the log. Where there is none, it is not taken for the one before or behind it.
+//! 3. A mark `lsn:` is a record of the log. Where there is none, no other one is taken for it.
 //! 4. Blocks come in any order: stripes are read side by side. The first place in the log counts.
 
 use furrow_format::Lsn;

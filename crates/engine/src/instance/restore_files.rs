@@ -26,8 +26,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Database {
-    /// Begins the backup of the tail of the log: 3101 while the database is used, 5094 with snapshots. What the log has is in the
-    /// files then, and nothing is written any more.
+    /// Begins the backup of the tail of the log: 3101 while the database is used, 5094 with snapshots. What
+    /// the log has is in the files then, and nothing is written any more.
     pub fn begin_tail(&self) -> Result<(), EngineError> {
         self.check()?;
         if self.is_temporary() {
@@ -106,8 +106,8 @@ impl Instance {
         Ok(read_boot(&*file, &path)?.0.family)
     }
 
-    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING. 3116 of a backup of
-    /// other files than those that are in place, or were backed up: their log may have gone another way.
+    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING. 3116 of a backup
+    /// of other files than those that are in place, or were backed up: their log may have gone another way.
     pub fn begin_file_restore(
         &self,
         spec: &RestoreSpec,

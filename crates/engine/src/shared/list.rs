@@ -18,7 +18,8 @@
 //! 5 (being restored), 6 and 7 (a snapshot), 8 (being reverted): the count of files u16 after that, and of
 //! each number u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of
 //! growth u8 (0 none, 1 pages, 2 percent) and step u32. Phases 6, 7 and 8: then the number of another
-//! database u16, and an LSN u64. Phase 9 is 5, and then the binding GUID of the files that were backed up. A text: its length u32, and UTF-8.
+//! database u16, and an LSN u64. Phase 9 is 5, and then the binding GUID of the files that were
+//! backed up. A text: its length u32, and UTF-8.
 
 use crate::files::FilePlan;
 use furrow_format::{FileGrowth, Lsn};
