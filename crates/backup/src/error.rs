@@ -32,6 +32,12 @@ impl BackupError {
         BackupError::Refused(vec![Message::new(number, args)])
     }
 
+    /// 40514 for what is not supported.
+    pub(crate) fn unsupported(what: &str) -> BackupError {
+        let text = format!("'{what}' is not supported.");
+        BackupError::Refused(vec![Message::custom(40_514, 16, 1, &text)])
+    }
+
     /// SQL Server's messages for it; none of one that was cancelled.
     pub fn messages(&self) -> Vec<Message> {
         match self {

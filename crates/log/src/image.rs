@@ -7,7 +7,7 @@
 use crate::directory::{Directory, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::reader::read_block;
-use crate::{LogError, LogScan, Record};
+use crate::{LogError, LogScan, OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, Fill};
 use std::sync::Arc;
@@ -79,11 +79,23 @@ impl LogImage {
     /// Continues a log file that was put together before, or written by a database that was closed. Returns
     /// where its log ends.
     pub fn reopen(file: Arc<dyn File>, binding: [u8; 16]) -> Result<(LogImage, Lsn), LogError> {
+        LogImage::reopen_and(file, binding, |_| {})
+    }
+
+    /// The same, and shows each record that is in place.
+    pub fn reopen_and(
+        file: Arc<dyn File>,
+        binding: [u8; 16],
+        mut see: impl FnMut(&OwnedRecord),
+    ) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
         loop {
             match scan.next_record() {
-                Ok(Some(record)) => end = record.lsn,
+                Ok(Some(record)) => {
+                    see(&record);
+                    end = record.lsn;
+                }
                 Ok(None) => break,
                 // More was being put in when the system stopped, in no order.
                 Err(LogError::Damaged(_)) => break,

@@ -18,5 +18,5 @@ mod types;
 
 pub use media_set::MediaSet;
 pub use parts::{restore_files, restore_pages};
-pub use sets::{recover_only, restore_database, restore_log, verify};
+pub use sets::{recover_only, restore_database, restore_log, stay_restoring, verify};
 pub use types::{RestoreReport, RestoreRequest};

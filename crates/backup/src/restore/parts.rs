@@ -67,9 +67,12 @@ pub fn restore_files(
         let args = [absent.name.as_str().into(), info.database.as_str().into()];
         return Err(BackupError::refused(3234, &args));
     }
-    // The primary file says whose database it is, unless it is the one that is restored.
-    if !chosen.contains(&1) && instance.restoring_family(&request.name)? != info.family {
-        return Err(BackupError::refused(3154, &[name()]));
+    // The primary file says whose database it is. Where it is the one that is restored, it may be past that.
+    match instance.restoring_family(&request.name) {
+        Ok(family) if family == info.family => {}
+        Ok(_) => return Err(BackupError::refused(3154, &[name()])),
+        Err(_) if chosen.contains(&1) => {}
+        Err(e) => return Err(e.into()),
     }
     let spec = spec_of(instance, &info, request)?;
     let restoring = instance.begin_file_restore(&spec, &chosen)?;
@@ -150,6 +153,13 @@ pub(super) fn pages_from_log(
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
     same_files(db, info)?;
+    // The pages are rolled forward to the end of the log of the database, and the files stay where they are.
+    if request.stop.is_some() {
+        return Err(BackupError::unsupported("RESTORE LOG WITH STOPAT of pages"));
+    }
+    if !request.moves.is_empty() {
+        return Err(BackupError::unsupported("RESTORE LOG WITH MOVE of pages"));
+    }
     let restore = db.continue_page_restore((Lsn(info.first_lsn), Lsn(info.last_lsn)))?;
     gathered(
         db,

@@ -135,6 +135,7 @@ pub(super) fn spec_of(
             true => Guid([0; 16]),
             false => info.set,
         },
+        source: info.binding,
     })
 }
 

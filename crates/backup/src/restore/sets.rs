@@ -10,7 +10,7 @@ use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::media::{BackupKind, SetInfo};
 use crate::run::Listener;
-use furrow_engine::{Database, Instance, Restoring};
+use furrow_engine::{Database, DatabaseState, Instance, Restoring};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
@@ -55,7 +55,8 @@ pub fn restore_database(
     ended(instance, restored, request, listener)
 }
 
-/// A differential backup goes over its base alone (3136), and not back behind log that is in place.
+/// A differential backup goes over its base alone (3136), and not back behind log that is in place, nor
+/// behind what a file that stays needs: its header would no longer say so.
 fn begin_differential(
     instance: &Arc<Instance>,
     info: &SetInfo,
@@ -67,7 +68,9 @@ fn begin_differential(
     }
     let on_base = restoring.base()? == info.base || mutated(Mutation::TakeWrongBase);
     let older = restoring.is_older_than(Lsn(info.database_backup_lsn))?;
-    if !on_base || older || Lsn(info.last_lsn) < restoring.applied() {
+    let last = Lsn(info.last_lsn);
+    let newer = last < restoring.applied() || restoring.is_newer_than(last)?;
+    if !on_base || older || newer {
         return Err(BackupError::refused(3136, &[]));
     }
     let spec = spec_of(instance, info, request)?;
@@ -97,7 +100,10 @@ pub fn restore_log(
     }
     follows(&info, restoring.applied())?;
     let stops = match &request.stop {
-        Some(point) => stop::find(media, (position, &info), point, restoring.applied())?,
+        Some(point) => {
+            stop::not_passed(point, &restoring)?;
+            stop::find(media, (position, &info), point, restoring.applied())?
+        }
         None => Stops::Nowhere,
     };
     // A file that is in place stays there; one that was added since is made.
@@ -134,6 +140,18 @@ pub fn recover_only(instance: &Arc<Instance>, name: &str) -> Result<Arc<Database
         return Ok(db);
     }
     Ok(instance.recover_restoring(name)?)
+}
+
+/// RESTORE DATABASE ... WITH NORECOVERY without media: nothing, of a database that is RESTORING or that pages
+/// are on their way into; 3153 of any other.
+pub fn stay_restoring(instance: &Arc<Instance>, name: &str) -> Result<(), BackupError> {
+    let target = instance.restore_target(name);
+    let target = target.ok_or_else(|| BackupError::refused(911, &[name.into()]))?;
+    let pages = target.database.is_some_and(|db| db.restores_pages());
+    match pages || target.state == DatabaseState::Restoring {
+        true => Ok(()),
+        false => Err(BackupError::refused(3153, &[])),
+    }
 }
 
 /// RESTORE VERIFYONLY: reads all of a set and proves it.

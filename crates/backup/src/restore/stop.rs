@@ -7,7 +7,7 @@ use super::media_set::MediaSet;
 use crate::BackupError;
 use crate::media::SetInfo;
 use crate::run::{FilePages, Listener};
-use furrow_engine::{StopPoint, StopSearch};
+use furrow_engine::{Restoring, StopPoint, StopSearch};
 use furrow_format::Lsn;
 use furrow_io::time::WallTime;
 use furrow_messages::Message;
@@ -38,6 +38,16 @@ fn notice(point: &StopPoint) -> Message {
     }
 }
 
+/// 4335 where the log in place has a commit that is later than the point in time.
+pub(super) fn not_passed(point: &StopPoint, restoring: &Restoring) -> Result<(), BackupError> {
+    match point {
+        StopPoint::Time(stop) if restoring.last_commit().is_some_and(|last| last > *stop) => {
+            Err(BackupError::refused(4335, &[]))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Looks for the point in the log of a set; 4335 where the log in place, which ends with `applied`, lies
 /// behind it.
 pub(super) fn find(
@@ -46,6 +56,15 @@ pub(super) fn find(
     point: &StopPoint,
     applied: Lsn,
 ) -> Result<Stops, BackupError> {
+    if let StopPoint::Lsn { lsn, inclusive } = point
+        && lsn.0 + u64::from(*inclusive) <= applied.0
+    {
+        return Err(BackupError::refused(4335, &[]));
+    }
+    // The record in place is the last one.
+    if matches!(point, StopPoint::Lsn { lsn, inclusive: true } if *lsn == applied) {
+        return Ok(Stops::Before(Lsn(applied.0 + 1)));
+    }
     let search = StopSearch::new(point.clone());
     let copying = Copying {
         place: Place::Search(&search),
@@ -55,7 +74,13 @@ pub(super) fn find(
     };
     copying.run(media, (position, info), &mut Silent)?;
     match search.found(Lsn(info.last_lsn))? {
-        None => Ok(Stops::Behind(notice(point))),
+        None => match point {
+            // It lies between two records: all of this log would go past it.
+            StopPoint::Lsn { lsn, .. } if lsn.0 <= info.last_lsn => Err(BackupError::unsupported(
+                "RESTORE LOG WITH STOPATMARK or STOPBEFOREMARK of an LSN without a log record",
+            )),
+            _ => Ok(Stops::Behind(notice(point))),
+        },
         Some(stop) if stop <= applied => Err(BackupError::refused(4335, &[])),
         Some(stop) => Ok(Stops::Before(stop)),
     }

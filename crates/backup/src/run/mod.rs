@@ -227,8 +227,8 @@ pub fn backup_tail(
     // What refuses a log backup comes first: the database goes on as it was.
     drop(db.begin_log_backup()?);
     if let Err(error) = db.begin_tail() {
-        // Who was refused because of another tail, or of users, leaves them as they are.
-        if !error.has(3101) {
+        // Who was refused because of another tail, of users, or of snapshots leaves them as they are.
+        if !error.has(3101) && !error.has(5094) {
             db.give_up_tail()?;
         }
         return Err(error.into());

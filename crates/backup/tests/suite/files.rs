@@ -4,8 +4,8 @@ use crate::chain::{full_model, log_backup, log_request, log_restore, wanted};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::media::BackupKind;
 use furrow_backup::{
-    BackupError, BackupRequest, MediaSet, Parts, RestoreReport, RestoreRequest, backup_tail,
-    recover_only, restore_files,
+    BackupError, BackupRequest, MediaSet, Parts, RestoreReport, RestoreRequest, backup_database,
+    backup_tail, recover_only, restore_files,
 };
 use furrow_engine::{ColumnSpec, Session, Table, TableSpec};
 use furrow_io::{Access, Fill, Open};
@@ -241,4 +241,56 @@ fn a_differential_backup_does_not_go_over_a_file_older_than_its_base() {
     }
     drop(copy);
     world.check("copy");
+}
+
+#[test]
+fn a_differential_backup_does_not_go_over_files_newer_than_it() {
+    let mut world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..200);
+    let differential = BackupRequest {
+        differential: true,
+        ..to_file("diff", Parts::default())
+    };
+    world.backup(&differential).unwrap();
+    fill(&mut session, [&t, &o], 200..500);
+    drop((session, t, o));
+    tail(&mut world);
+    restored(&world, (&full, &file("more")), &wanted("test", false)).unwrap();
+    let over = world.restore_only(&differential, "test").unwrap_err();
+    assert_eq!(numbers(&over), [3136]);
+    // The log brings the file to the others.
+    let db = log_restore(&world, ("tail", "test"), true)
+        .unwrap()
+        .database
+        .unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&db, table), (0..500).collect::<Vec<_>>(), "{table}");
+    }
+}
+
+#[test]
+fn files_of_a_copy_are_refused_by_the_database_that_it_is_a_copy_of() {
+    let mut world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let full = request(1);
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..100);
+    world.backup(&full).unwrap();
+    let copy = world.restore(&full, "copy").unwrap().database.unwrap();
+    let of_copy = to_file("of_copy", Parts::default());
+    backup_database(&copy, &of_copy, &mut Silent).unwrap();
+    drop((session, t, o, copy));
+    tail(&mut world);
+    for name in ["more", "data"] {
+        let other = restored(&world, (&of_copy, &file(name)), &wanted("test", false));
+        assert_eq!(numbers(&other.unwrap_err()), [3116], "{name}");
+    }
+    let db = recover_only(&world.instance, "test").unwrap();
+    assert_eq!(ids(&db, "o"), (0..100).collect::<Vec<_>>());
 }

@@ -144,6 +144,7 @@ fn pages_come_from_a_differential_backup_over_its_base_alone() {
     world.backup(&differential).unwrap();
     log_backup(&world, "l0").unwrap();
     update(&world, "behind it");
+    log_backup(&world, "l1").unwrap();
     drop((session, table));
     let mut pages = Vec::new();
     let world = world.restart_after(|volume| {
@@ -156,6 +157,10 @@ fn pages_come_from_a_differential_backup_over_its_base_alone() {
     restored(&world, (&full, &pages), false).unwrap();
     restored(&world, (&differential, &pages), false).unwrap();
     log_restore(&world, ("l0", "test"), false).unwrap();
+    log_restore(&world, ("l1", "test"), false).unwrap();
+    // It would take back what the log has brought.
+    let back = restored(&world, (&differential, &pages), false).unwrap_err();
+    assert_eq!(numbers(&back), [3136]);
     recover_only(&world.instance, "test").unwrap();
     assert_eq!(ids(&world.db, "t").len(), 1500);
     check_own(world);

@@ -1,11 +1,12 @@
 //! Restores that stop at a time or at a mark.
 
-use crate::chain::{full_model, log_backup, log_restore, wanted};
+use crate::chain::{full_model, log_backup, log_request, log_restore, wanted};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::{
-    BackupError, MediaSet, RestoreReport, RestoreRequest, recover_only, restore_log,
+    BackupError, MediaSet, RestoreReport, RestoreRequest, backup_log, recover_only, restore_log,
 };
 use furrow_engine::{DatabaseState, StopPoint, TxnMark};
+use furrow_format::Lsn;
 use furrow_io::time::WallTime;
 use std::path::PathBuf;
 
@@ -222,4 +223,58 @@ fn a_full_backup_refuses_a_point_before_its_end() {
         (noticed(&done), done.database.is_none()),
         (Some(4322), true)
     );
+}
+
+#[test]
+fn a_time_before_a_commit_that_is_in_place_is_too_early() {
+    let world = world();
+    let table = world.table("t");
+    full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let mut session = world.session();
+    insert(&mut session, &table, 1, "first");
+    let early = between();
+    insert(&mut session, &table, 2, "second");
+    log_backup(&world, "l0").unwrap();
+    let late = between();
+    insert(&mut session, &table, 3, "third");
+    log_backup(&world, "l1").unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    log_restore(&world, ("l0", "copy"), false).unwrap();
+    let point = StopPoint::Time(early);
+    let passed = stopping(&world, ("l1", "copy"), (point, true)).unwrap_err();
+    assert_eq!(numbers(&passed), [4335]);
+    let done = stopping(&world, ("l1", "copy"), (StopPoint::Time(late), true)).unwrap();
+    assert_eq!(ids(&done.database.unwrap(), "t"), [1, 2]);
+}
+
+#[test]
+fn an_lsn_that_is_a_mark_is_that_of_a_record() {
+    let world = world();
+    let table = world.table("t");
+    full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let mut session = world.session();
+    (0..20).for_each(|id| insert(&mut session, &table, id, "row"));
+    let report = backup_log(&world.db, &log_request("l0"), &mut Silent).unwrap();
+    let last = Lsn(report.info.last_lsn);
+    let point = |lsn| StopPoint::Lsn {
+        lsn,
+        inclusive: true,
+    };
+    world.restore_only(&full, "copy").unwrap();
+    // Slot 0 is the block's own.
+    let none = point(Lsn(last.0 - u64::from(last.slot())));
+    let refused = stopping(&world, ("l0", "copy"), (none, true)).unwrap_err();
+    assert_eq!(numbers(&refused), [40_514]);
+    let behind = stopping(&world, ("l0", "copy"), (point(Lsn(last.0 + 500)), true)).unwrap();
+    assert_eq!(
+        (noticed(&behind), behind.database.is_none()),
+        (Some(4329), true)
+    );
+    world.restore_only(&full, "other").unwrap();
+    let done = stopping(&world, ("l0", "other"), (point(last), true)).unwrap();
+    assert_eq!(ids(&done.database.unwrap(), "t").len(), 20);
 }

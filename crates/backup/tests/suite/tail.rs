@@ -3,7 +3,7 @@
 use crate::chain::{full_model, log_backup, log_request, log_restore};
 use crate::world::{Silent, ids, insert, numbers, request, world};
 use furrow_backup::{backup_tail, recover_only};
-use furrow_engine::{DatabaseState, Session};
+use furrow_engine::{DatabaseState, Session, SnapshotSpec};
 
 #[test]
 fn the_tail_of_the_log_leaves_the_database_restoring_and_completes_a_copy() {
@@ -96,4 +96,26 @@ fn a_database_whose_tail_was_backed_up_takes_the_log_of_its_copy() {
         .database
         .unwrap();
     assert_eq!(ids(&db, "t"), (0..4400).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_database_with_snapshots_does_not_become_restoring() {
+    let world = world();
+    let table = world.table("t");
+    full_model(&world);
+    world.backup(&request(1)).unwrap();
+    let spec = SnapshotSpec {
+        name: "snap".into(),
+        source: "test".into(),
+        files: ["data", "more"]
+            .map(|file| (file.to_owned(), format!("d/{file}.ss").into()))
+            .to_vec(),
+    };
+    drop(world.instance.create_snapshot(&spec).unwrap());
+    let tail = log_request("tail");
+    let refused = backup_tail(&world.instance, &world.db, &tail, &mut Silent).unwrap_err();
+    assert_eq!(numbers(&refused), [5094]);
+    // The database goes on.
+    insert(&mut world.session(), &table, 1, "kept");
+    assert_eq!(ids(&world.db, "t"), [1]);
 }

@@ -128,8 +128,12 @@ impl Database {
             if is_control(page) {
                 return Err(refused(3111, page));
             }
-            if let PageSource::Differential { base, .. } = source
-                && stage.0.get(&page).is_none_or(|staged| staged.base != base)
+            // Over its base alone, and not back behind log that was applied.
+            let fits = |staged: &StagedPage, base, last_lsn| {
+                staged.base == base && staged.applied <= last_lsn
+            };
+            if let PageSource::Differential { base, last_lsn } = source
+                && !stage.0.get(&page).is_some_and(|s| fits(s, base, last_lsn))
             {
                 return Err(EngineError::refused(3136, &[]));
             }

@@ -5,7 +5,8 @@
 //!    has not committed there is rolled back.
 //! 2. STOPATMARK stops behind the commit of the first transaction with the mark, STOPBEFOREMARK before it.
 //!    With AFTER only transactions that committed then or later count.
-//! 3. Blocks come in any order: stripes are read side by side. The first place in the log counts.
+//! 3. A mark `lsn:` is a record of the log. Where there is none, no other one is taken for it.
+//! 4. Blocks come in any order: stripes are read side by side. The first place in the log counts.
 
 use furrow_format::Lsn;
 use furrow_io::sync::Mutex;
@@ -57,27 +58,23 @@ pub struct StopSearch {
 impl StopSearch {
     /// A search for this point.
     pub fn new(point: StopPoint) -> StopSearch {
-        let seen = match point {
-            StopPoint::Lsn { lsn, inclusive } => Seen {
-                stop: Some(Lsn(lsn.0 + u64::from(inclusive))),
-                untimed: None,
-            },
-            _ => Seen::default(),
-        };
         StopSearch {
             point,
-            seen: Mutex::new(seen),
+            seen: Mutex::default(),
         }
     }
 
     /// Looks at a block of the log, as a backup has it.
     pub fn look(&self, block: &[u8]) -> Result<(), EngineError> {
-        if matches!(self.point, StopPoint::Lsn { .. }) {
-            return Ok(());
-        }
         let bad = |what: &str| EngineError::Damaged(format!("{what} in the log of a backup"));
         let block = LogBlock::copied(block).ok_or_else(|| bad("a malformed block"))?;
         for record in block.records() {
+            if let StopPoint::Lsn { lsn, inclusive } = self.point {
+                if record.lsn == lsn {
+                    self.seen.lock().stop = Some(Lsn(lsn.0 + u64::from(inclusive)));
+                }
+                continue;
+            }
             let view = record.get();
             if view.kind == RecordKind::Commit {
                 let body = CommitBody::decode(view.redo);

@@ -54,6 +54,7 @@ impl Instance {
 
     fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
         let mut list = self.shared.list.lock();
+        Self::without_snapshots(&list, listed.id)?;
         let primary = listed.paths.first().cloned().unwrap_or_default();
         let moved = Moved {
             by_id: listed

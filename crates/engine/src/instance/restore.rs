@@ -20,6 +20,7 @@ use furrow_format::{
     PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word, stamp_checksum,
 };
 use furrow_io::sync::Mutex;
+use furrow_io::time::WallTime;
 use furrow_io::{Access, AlignedBuf, File, Fill, random};
 use furrow_log::LogImage;
 use furrow_tables::DatabaseState;
@@ -80,6 +81,8 @@ pub struct RestoreSpec {
     pub log_sector_bytes: u32,
     /// The base of differential backups that the pages are of; zeros of a COPY_ONLY backup.
     pub base: Guid,
+    /// The binding of the files that were backed up.
+    pub source: Guid,
 }
 
 /// What there is of a database that is to be restored.
@@ -102,6 +105,7 @@ pub struct Restoring {
     pub(super) files: DataFiles,
     pub(super) log: LogImage,
     pub(super) applied: Lsn,
+    pub(super) last_commit: Option<WallTime>,
     pub(super) pages: RestoredPages,
     /// Headers of files that are written last.
     pub(super) held: Mutex<BTreeMap<u16, AlignedBuf>>,
@@ -152,9 +156,7 @@ impl Instance {
             if old.phase.is_snapshot() {
                 return Err(EngineError::refused(3002, &[]));
             }
-            if !Self::snapshots_of(&list, old.id).is_empty() {
-                return Err(EngineError::refused(5094, &[]));
-            }
+            Self::without_snapshots(&list, old.id)?;
             self.let_go(&mut list, old)?;
         }
         let binding = Guid(random::guid_v4());
@@ -167,7 +169,10 @@ impl Instance {
             name: spec.name.clone(),
             paths: files.iter().map(|f| f.path.clone()).collect(),
             layout: files.iter().map(plan_of).collect(),
-            link: Link::default(),
+            link: Link {
+                source: spec.source.0,
+                ..Link::default()
+            },
         };
         for path in listed.paths.iter().filter(|_| spec.replace) {
             self.free_path(path, listed.id)?;
@@ -193,6 +198,7 @@ impl Instance {
             files,
             log,
             applied: Lsn::ZERO,
+            last_commit: None,
             pages: RestoredPages::Full(spec.base),
             held: Mutex::default(),
         })

@@ -14,7 +14,7 @@ use super::Instance;
 use super::restore::{DataFiles, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of};
 use crate::database::Database;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
-use crate::shared::{Listed, Phase};
+use crate::shared::{Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::{Access, AlignedBuf, Fill, Open};
@@ -26,13 +26,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Database {
-    /// Begins the backup of the tail of the log: 3101 while the database is used. What the log has is in the
-    /// files then, and nothing is written any more.
+    /// Begins the backup of the tail of the log: 3101 while the database is used, 5094 with snapshots. What
+    /// the log has is in the files then, and nothing is written any more.
     pub fn begin_tail(&self) -> Result<(), EngineError> {
         self.check()?;
         if self.is_temporary() {
             return Err(EngineError::refused(3147, &[]));
         }
+        Instance::without_snapshots(&self.shared.list.lock(), self.id.0)?;
         self.refuse_entry(0)
             .map_err(|_| EngineError::refused(3101, &[]))?;
         self.stop_background();
@@ -63,6 +64,7 @@ impl Instance {
         if listed.phase != Phase::Whole {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
+        Self::without_snapshots(&list, listed.id)?;
         let mut layout: Vec<FilePlan> = Vec::new();
         for file in database.file_list()? {
             layout.push(FilePlan {
@@ -80,6 +82,7 @@ impl Instance {
             phase: Phase::Restoring,
             paths: layout.iter().map(|plan| plan.path.clone()).collect(),
             layout,
+            link: Link::default(),
             ..listed
         };
         list.change(|all| {
@@ -103,7 +106,8 @@ impl Instance {
         Ok(read_boot(&*file, &path)?.0.family)
     }
 
-    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING.
+    /// Begins to restore the files `chosen` of a backup into a database that is RESTORING. 3116 of a backup
+    /// of other files than those that are in place, or were backed up: their log may have gone another way.
     pub fn begin_file_restore(
         &self,
         spec: &RestoreSpec,
@@ -115,6 +119,10 @@ impl Instance {
         let mut listed = self.listed(&list, &spec.name, missing)?;
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
+        }
+        Self::without_snapshots(&list, listed.id)?;
+        if !listed.is_of(spec.source) {
+            return Err(EngineError::refused(3116, &[]));
         }
         let old = take_places(&mut listed, spec, chosen);
         // Both places belong to the database until the old files are gone.
@@ -168,6 +176,7 @@ impl Instance {
             files,
             log,
             applied,
+            last_commit: None,
             pages: RestoredPages::Files { log_stays },
             needs: spec.last_lsn,
             held: Mutex::default(),

@@ -67,6 +67,7 @@ impl Instance {
             link: Link {
                 database: snapshot.id,
                 lsn: snapshots::last_lsn(database),
+                ..Link::default()
             },
             ..source
         };

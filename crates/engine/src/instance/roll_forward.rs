@@ -17,10 +17,12 @@ use crate::opening::header_of;
 use crate::shared::{Listed, Phase};
 use furrow_format::{Boot, FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
+use furrow_io::time::WallTime;
 use furrow_io::{Access, AlignedBuf, File, Fill, Open};
-use furrow_log::LogImage;
+use furrow_log::{LogImage, RecordKind};
 use furrow_space::new_file_pages;
 use furrow_tables::EngineError;
+use furrow_txn::CommitBody;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,6 +32,11 @@ impl Restoring {
     /// The last log record that is in place, of a restore that goes on.
     pub fn applied(&self) -> Lsn {
         self.applied
+    }
+
+    /// When the latest commit of the log that is in place was, of a restore that goes on.
+    pub fn last_commit(&self) -> Option<WallTime> {
+        self.last_commit
     }
 
     /// The family of the database, as its primary file says.
@@ -44,16 +51,25 @@ impl Restoring {
 
     /// Whether some data file is older than the base with this checkpoint: it was restored by itself.
     pub fn is_older_than(&self, base: Lsn) -> Result<bool, EngineError> {
+        Ok(self.needs_of_files()?.iter().any(|needs| *needs < base))
+    }
+
+    /// Whether some data file needs log behind this record: it holds changes from there.
+    pub fn is_newer_than(&self, last: Lsn) -> Result<bool, EngineError> {
+        Ok(self.needs_of_files()?.iter().any(|needs| *needs > last))
+    }
+
+    /// The end of the log that each data file needs, as its header says; zero of one without a header.
+    fn needs_of_files(&self) -> Result<Vec<Lsn>, EngineError> {
+        let mut needs = Vec::new();
         for file in self.files.values() {
             let mut page = AlignedBuf::new(PAGE_SIZE);
             file.read_at(0, &mut page)?;
             let page = page.first_chunk::<PAGE_SIZE>();
             let header = page.and_then(|page| FileHeader::decode(page).ok());
-            if header.is_none_or(|header| header.max_lsn < base) {
-                return Ok(true);
-            }
+            needs.push(header.map_or(Lsn::ZERO, |header| header.max_lsn));
         }
-        Ok(false)
+        Ok(needs)
     }
 
     fn boot(&self) -> Result<Boot, EngineError> {
@@ -89,7 +105,11 @@ impl Instance {
         let listed = {
             let list = self.shared.list.lock();
             let missing = || EngineError::refused(3118, &[name.into()]);
-            self.listed(&list, name, missing)?
+            let listed = self.listed(&list, name, missing)?;
+            if listed.phase == Phase::Restoring {
+                Self::without_snapshots(&list, listed.id)?;
+            }
+            listed
         };
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
@@ -107,7 +127,14 @@ impl Instance {
         }
         // What was not restored to its end has no log yet.
         let log = log.ok_or_else(|| EngineError::refused(3117, &[]))?;
-        let reopened = LogImage::reopen(log, listed.binding);
+        let mut last_commit = None;
+        let reopened = LogImage::reopen_and(log, listed.binding, |record| {
+            let view = record.get();
+            if view.kind == RecordKind::Commit {
+                let at = CommitBody::decode(view.redo).and_then(|body| body.at);
+                last_commit = last_commit.max(at);
+            }
+        });
         let (log, applied) = reopened.map_err(|_| EngineError::refused(3117, &[]))?;
         Ok(Restoring {
             shared: Arc::clone(&self.shared),
@@ -117,6 +144,7 @@ impl Instance {
             files,
             log,
             applied,
+            last_commit,
             pages: RestoredPages::AsBackedUp,
             held: Mutex::default(),
         })
@@ -149,6 +177,15 @@ impl Instance {
             })?;
             self.enter_restoring(&listed);
             restoring.listed = listed;
+        }
+        if !restoring.listed.is_of(spec.source) {
+            // The log of a copy goes on from here: so does the history.
+            restoring.listed.link.source = spec.source.0;
+            let listed = restoring.listed.clone();
+            self.shared.list.lock().change(|all| {
+                all.retain(|d| d.id != listed.id);
+                all.push(listed);
+            })?;
         }
         restoring.enlarge(&spec.files)?;
         Ok(restoring.log.extend(&spec.vlfs)?)
@@ -202,6 +239,7 @@ impl Instance {
         self.forget_log(&listed)?;
         listed.paths = layout.iter().map(|plan| plan.path.clone()).collect();
         listed.layout = layout;
+        listed.link.source = spec.source.0;
         let mut list = self.shared.list.lock();
         list.change(|all| {
             all.retain(|d| d.id != listed.id);
@@ -266,6 +304,7 @@ impl Instance {
             files,
             log,
             applied: Lsn::ZERO,
+            last_commit: None,
             pages: RestoredPages::AsBackedUp,
             held: Mutex::default(),
         };

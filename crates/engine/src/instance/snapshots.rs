@@ -129,6 +129,14 @@ impl Instance {
         ours.cloned().collect()
     }
 
+    /// 5094 of a database with snapshots: they read the pages of its files, which are about to change.
+    pub(super) fn without_snapshots(list: &DatabaseList, source: u16) -> Result<(), EngineError> {
+        match Self::snapshots_of(list, source).is_empty() {
+            true => Ok(()),
+            false => Err(of(5094)),
+        }
+    }
+
     /// 3709 for each snapshot of a database.
     pub(super) fn refuse_with_snapshots(
         list: &DatabaseList,

@@ -18,16 +18,20 @@
 //! 5 (being restored), 6 and 7 (a snapshot), 8 (being reverted): the count of files u16 after that, and of
 //! each number u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of
 //! growth u8 (0 none, 1 pages, 2 percent) and step u32. Phases 6, 7 and 8: then the number of another
-//! database u16, and an LSN u64. A text: its length u32, and UTF-8.
+//! database u16, and an LSN u64. Phase 9 is 5, and then the binding GUID of the files that were
+//! backed up. A text: its length u32, and UTF-8.
 
 use crate::files::FilePlan;
 use furrow_format::{FileGrowth, Lsn};
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
+use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"FURROWDB";
 const HEADER_BYTES: usize = 24;
+/// Phase of a database that is being restored from a backup of other files, which is noted.
+const RESTORING_FROM: u8 = 9;
 /// Files grow by whole units, so that most changes rewrite in place.
 const UNIT_BYTES: u64 = 4096;
 
@@ -60,6 +64,8 @@ pub(crate) struct Link {
     pub(crate) database: u16,
     /// Of one that is being reverted: no page of it has a greater LSN.
     pub(crate) lsn: Lsn,
+    /// Of one that is being restored: the binding of the files whose backup is in place. Zeros: its own.
+    pub(crate) source: [u8; 16],
 }
 
 impl Phase {
@@ -98,6 +104,17 @@ pub(crate) struct Listed {
     pub(crate) layout: Vec<FilePlan>,
     /// Of a snapshot: its source. Of one that is being reverted: the snapshot.
     pub(crate) link: Link,
+}
+
+impl Listed {
+    /// Whether what is in place, of a database that is being restored, has the history of the files with this
+    /// binding.
+    pub(crate) fn is_of(&self, source: Guid) -> bool {
+        match self.link.source {
+            own if own == [0; 16] => self.binding == source.0,
+            from => from == source.0,
+        }
+    }
 }
 
 /// The list and where it is kept; nowhere for an instance without a directory.
@@ -313,6 +330,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::Dropping => 2,
             Phase::ReadOnly => 3,
             Phase::Temporary => 4,
+            Phase::Restoring if database.link.source != [0; 16] => RESTORING_FROM,
             Phase::Restoring => 5,
             Phase::Snapshot => 6,
             Phase::StaleSnapshot => 7,
@@ -330,6 +348,9 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
         if database.phase.has_link() {
             body.extend_from_slice(&database.link.database.to_le_bytes());
             body.extend_from_slice(&database.link.lsn.0.to_le_bytes());
+        }
+        if database.phase == Phase::Restoring && database.link.source != [0; 16] {
+            body.extend_from_slice(&database.link.source);
         }
     }
     let mut out = MAGIC.to_vec();
@@ -408,14 +429,14 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
     let mut databases = Vec::new();
     while !body.0.is_empty() {
         let id = u16::from_le_bytes(body.array()?);
-        let [phase] = body.array()?;
-        let phase = match phase {
+        let [number] = body.array()?;
+        let phase = match number {
             0 => Phase::Whole,
             1 => Phase::Creating,
             2 => Phase::Dropping,
             3 => Phase::ReadOnly,
             4 => Phase::Temporary,
-            5 => Phase::Restoring,
+            5 | RESTORING_FROM => Phase::Restoring,
             6 => Phase::Snapshot,
             7 => Phase::StaleSnapshot,
             8 => Phase::Reverting,
@@ -437,6 +458,11 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             true => Link {
                 database: u16::from_le_bytes(body.array()?),
                 lsn: Lsn(u64::from_le_bytes(body.array()?)),
+                ..Link::default()
+            },
+            false if number == RESTORING_FROM => Link {
+                source: body.array()?,
+                ..Link::default()
             },
             false => Link::default(),
         };
@@ -476,6 +502,26 @@ mod tests {
     }
 
     #[test]
+    fn a_restore_names_the_files_that_were_backed_up() {
+        let volume = MemoryVolume::new();
+        let dir = Path::new("inst");
+        let mut list = DatabaseList::open(&volume, dir).unwrap();
+        let link = Link {
+            source: [3; 16],
+            ..Link::default()
+        };
+        let of = Listed {
+            link,
+            ..listed(6, Phase::Restoring)
+        };
+        let all = vec![of, listed(7, Phase::Restoring), listed(8, Phase::Whole)];
+        list.change(|there| there.clone_from(&all)).unwrap();
+        drop(list);
+        let list = DatabaseList::open(&volume, dir).unwrap();
+        assert_eq!(list.databases, all);
+    }
+
+    #[test]
     fn a_snapshot_names_its_source() {
         let volume = MemoryVolume::new();
         let dir = Path::new("inst");
@@ -484,6 +530,7 @@ mod tests {
             let link = Link {
                 database: 9,
                 lsn: Lsn(77),
+                ..Link::default()
             };
             let of = Listed {
                 link,

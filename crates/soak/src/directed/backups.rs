@@ -172,6 +172,7 @@ impl Default for Copied {
                 vlfs: Vec::new(),
                 log_sector_bytes: 0,
                 base: Guid([0; 16]),
+                source: Guid([0; 16]),
             },
         }
     }

@@ -11,7 +11,7 @@ use crate::paths::path;
 use furrow_backup::media::SetInfo;
 use furrow_backup::{
     Device as Target, FilePages, Listener, MediaSet, Parts, RestoreRequest, recover_only,
-    restore_database, restore_files, restore_log, restore_pages, verify,
+    restore_database, restore_files, restore_log, restore_pages, stay_restoring, verify,
 };
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
@@ -188,6 +188,35 @@ impl What {
     }
 }
 
+/// RESTORE DATABASE without FROM: what is in place is recovered, or stays as it is.
+fn without_media(
+    run: &mut Run<'_>,
+    request: &RestoreRequest,
+    (kind, statement, what): (RestoreKind, &str, &What),
+) -> Result<()> {
+    let refused = match what {
+        _ if kind == RestoreKind::Log => Some("RESTORE LOG without FROM"),
+        What::Files(_) => Some("RESTORE of files without FROM"),
+        What::Pages(_) => Some("RESTORE of pages without FROM"),
+        What::All if request.stop.is_some() => Some("RESTORE WITH STOPAT without FROM"),
+        What::All if !request.moves.is_empty() => Some("RESTORE WITH MOVE without FROM"),
+        What::All if request.position.is_some() => Some("RESTORE WITH FILE without FROM"),
+        What::All => None,
+    };
+    if let Some(refused) = refused {
+        return Err(unsupported(refused));
+    }
+    let (instance, name) = (run.cx.server.instance(), request.name.as_str());
+    let done = match request.recovery {
+        true => recover_only(instance, name).map(drop),
+        false => stay_restoring(instance, name),
+    };
+    done.map_err(|e| terminated(&e, statement))?;
+    run.inform(closing(statement, 0, 1));
+    run.done(None);
+    Ok(())
+}
+
 fn database(
     run: &mut Run<'_>,
     (asked, paths): (&Asked, Vec<PathBuf>),
@@ -201,10 +230,7 @@ fn database(
     }
     let instance = Arc::clone(run.cx.server.instance());
     if paths.is_empty() {
-        recover_only(&instance, name).map_err(|e| terminated(&e, statement))?;
-        run.inform(closing(statement, 0, 1));
-        run.done(None);
-        return Ok(());
+        return without_media(run, &asked.request, (kind, statement, what));
     }
     let media = MediaSet::open(&**instance.volume(), &paths);
     let media = media.map_err(|e| terminated(&e, statement))?;
