@@ -6,10 +6,11 @@
 use crate::shared::Shared;
 use furrow_check::Repaired;
 use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId};
-use furrow_io::{Access, AlignedBuf, Fill, Open, Volume};
+use furrow_io::{Access, AlignedBuf, File, Fill, Open};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What the journal's name ends with.
 const SUFFIX: &str = "_MSSQL_REPAIR";
@@ -20,6 +21,9 @@ const SECTOR_BYTES: usize = 512;
 
 /// Data files by number.
 pub(crate) type Paths = BTreeMap<FileId, PathBuf>;
+
+/// The same files, open and locked.
+pub(crate) type Locked = BTreeMap<FileId, Arc<dyn File>>;
 
 /// A repair that is to be written.
 #[derive(Debug, Default)]
@@ -125,9 +129,9 @@ impl Journal {
     }
 
     /// Writes the pages to the data files, durably.
-    pub(crate) fn write(&self, volume: &dyn Volume) -> Result<(), EngineError> {
-        for (id, size, path) in &self.files {
-            let file = volume.open(path, Open::Existing, Access::Data)?;
+    pub(crate) fn write(&self, files: &Locked) -> Result<(), EngineError> {
+        for (id, size, _) in &self.files {
+            let Some(file) = files.get(id) else { continue };
             let bytes = u64::from(*size) * PAGE_SIZE as u64;
             if file.len_bytes()? < bytes {
                 file.resize(bytes, Fill::Allocate)?;
@@ -156,7 +160,11 @@ pub(crate) fn finish_repair(shared: &Shared, primary: &Path) -> Result<(), Engin
         Journal::decode(&bytes)
     };
     if let Some(journal) = journal {
-        journal.write(volume)?;
+        let mut files = Locked::new();
+        for (id, _, path) in &journal.files {
+            files.insert(*id, volume.open(path, Open::Existing, Access::Data)?);
+        }
+        journal.write(&files)?;
     }
     Ok(volume.remove(&path)?)
 }

@@ -1,7 +1,8 @@
 //! Repair of a database with loss of data: computed on its closed files, written whole or not at all.
 //!
 //! # Steps
-//! 1. The database is shut down cleanly: its files hold all of it, and its log is not needed.
+//! 1. The database is shut down cleanly: its files hold all of it, and its log is not needed. It is marked:
+//!    others get 952 until it is open again, and its files are locked.
 //! 2. `furrow_check::repair` computes new contents of pages, and checks the result.
 //! 3. The caller hears what would be lost, and decides.
 //! 4. The pages are written to a journal beside the primary file, durably; then to the data files, durably;
@@ -18,15 +19,33 @@
 //! it; the next backup should be a full one, and the caller says so.
 
 use super::Instance;
-use crate::checking::{Journal, Paths, journal_path};
+use crate::checking::{Journal, Locked, Paths, journal_path};
+use crate::database::Database;
+use crate::files::open_error;
+use crate::shared::Shared;
 use furrow_check::{CheckError, Options, Repaired};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
 use furrow_io::{Access, File, Open};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
-use std::path::PathBuf;
 use std::sync::Arc;
+
+/// A database whose files a repair has for itself.
+struct Repairing<'i> {
+    shared: &'i Shared,
+    id: u16,
+}
+
+impl Drop for Repairing<'_> {
+    fn drop(&mut self) {
+        self.shared
+            .list
+            .lock()
+            .repairing
+            .retain(|id| *id != self.id);
+    }
+}
 
 impl Instance {
     /// Repairs a database that this session alone uses, and is not in. `agree` hears what was found and what
@@ -41,16 +60,36 @@ impl Instance {
         if database.is_read_only() {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
-        let files = database.file_list()?.into_iter();
-        let data = files.filter(|file| file.filegroup != 0);
-        let paths: Paths = data.map(|file| (file.id, file.path)).collect();
+        let paths = Self::data_paths(&database)?;
         drop(database);
-        self.close_database(name)?;
+        let repairing = self.begin_repair(name)?;
         let repaired = self.repair_files(name, &paths, (options, agree));
+        drop(repairing);
         let opened = self.reopen_database(name);
         let repaired = repaired?;
         opened?;
         Ok(repaired)
+    }
+
+    /// Where the data files are; 40514 where they are to be elsewhere when the database is next opened.
+    fn data_paths(database: &Database) -> Result<Paths, EngineError> {
+        database.check()?;
+        let (files, log) = (database.files.files(), database.keeper.log_entry());
+        if log.next_path.is_some() || files.iter().any(|file| file.next_path.is_some()) {
+            let what = "REPAIR_ALLOW_DATA_LOSS after MODIFY FILE (FILENAME), before the database is reopened,";
+            return Err(EngineError::refused(40514, &[what.into()]));
+        }
+        Ok(files.into_iter().map(|file| (file.id, file.path)).collect())
+    }
+
+    /// Closes a database, and keeps all others from its files.
+    fn begin_repair(&self, name: &str) -> Result<Repairing<'_>, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let id = self.close_listed(&list, name)?.id;
+        list.repairing.push(id);
+        let shared = &self.shared;
+        Ok(Repairing { shared, id })
     }
 
     fn repair_files(
@@ -61,14 +100,24 @@ impl Instance {
     ) -> Result<Repaired, EngineError> {
         let _entered = self.shared.enter();
         let volume = &*self.shared.volume;
-        let all: Vec<PathBuf> = paths.values().cloned().collect();
         let undone = |error: &CheckError| {
             self.log_line(&format!(
                 "The repair of database '{name}' cannot be computed: {error}."
             ));
             EngineError::of(Message::new(8921, &[]))
         };
-        let files = DataFiles::open(volume, &all).map_err(|e| undone(&e.into()))?;
+        // Open, and so locked, until everything is written.
+        let mut locked = Locked::new();
+        let mut files = DataFiles::new();
+        for (id, path) in paths {
+            let file = volume.open(path, Open::Existing, Access::Data);
+            let file = file.map_err(|e| open_error(path, &e))?;
+            let known = files.add(Arc::clone(&file));
+            if known.map_err(|e| undone(&e.into()))? != *id {
+                return Err(EngineError::refused(5173, &[]));
+            }
+            locked.insert(*id, file);
+        }
         let repaired = furrow_check::repair(&files, options).map_err(|e| undone(&e))?;
         drop(files);
         if !agree(&repaired) || repaired.pages.is_empty() {
@@ -84,7 +133,7 @@ impl Instance {
             let file: Arc<dyn File> = volume.open(&path, Open::Create, Access::Data)?;
             file.write_durable_at(0, &journal.encode())?;
         }
-        journal.write(volume)?;
+        journal.write(&locked)?;
         volume.remove(&path)?;
         Ok(repaired)
     }
