@@ -204,8 +204,9 @@ impl<'a> State<'a> {
                 }
             }
         }
-        self.write_maps();
         self.write_counts();
+        // Last: the maps say which extents all of the above has changed.
+        self.write_maps();
         rebuilt
     }
 }

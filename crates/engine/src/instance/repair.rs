@@ -15,18 +15,19 @@
 //!    `a_journal_comes_back_whole_or_not_at_all`.
 //! 2. *The log of before is not applied to pages of after*: at a clean shutdown there is nothing to redo.
 //!
-//! What a repair changes is not in the log. Log backups that reach over a repair restore the database without
-//! it; the next backup should be a full one, and the caller says so.
+//! What a repair changes is not in the log: log that is applied to pages from before a repair would corrupt
+//! them. So a repair ends the log chain and the base of differential backups: BACKUP LOG gives 4214, and
+//! pages are not restored (4346), until there is a full backup. The caller says so.
 
 use super::Instance;
-use crate::checking::{Journal, Locked, Paths, journal_path};
+use crate::checking::{Journal, Locked, Paths};
 use crate::database::Database;
-use crate::files::open_error;
+use crate::files::{open_error, repair_path};
 use crate::shared::Shared;
 use furrow_check::{CheckError, Options, Repaired};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
-use furrow_io::{Access, File, Open};
+use furrow_io::{Access, Open};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
 use std::sync::Arc;
@@ -76,8 +77,9 @@ impl Instance {
         database.check()?;
         let (files, log) = (database.files.files(), database.keeper.log_entry());
         if log.next_path.is_some() || files.iter().any(|file| file.next_path.is_some()) {
-            let what = "REPAIR_ALLOW_DATA_LOSS after MODIFY FILE (FILENAME), before the database is reopened,";
-            return Err(EngineError::refused(40514, &[what.into()]));
+            let what = "REPAIR_ALLOW_DATA_LOSS after MODIFY FILE (FILENAME), before the database is opened again";
+            let text = format!("'{what}' is not supported in this version of Furrow.");
+            return Err(EngineError::of(Message::custom(40514, 16, 1, &text)));
         }
         Ok(files.into_iter().map(|file| (file.id, file.path)).collect())
     }
@@ -124,15 +126,23 @@ impl Instance {
             return Ok(repaired);
         }
         let primary = paths.get(&FileId(1)).cloned().unwrap_or_default();
-        let journal = Journal::of(&repaired, paths);
-        let path = journal_path(&primary);
+        let journal = Journal::of(&repaired, &locked)?;
+        journal.make_room(&locked)?;
+        let path = repair_path(&primary);
         if volume.exists(&path)? {
             volume.remove(&path)?;
         }
-        {
-            let file: Arc<dyn File> = volume.open(&path, Open::Create, Access::Data)?;
-            file.write_durable_at(0, &journal.encode())?;
+        let kept = volume
+            .open(&path, Open::Create, Access::Data)
+            .and_then(|file| file.write_durable_at(0, &journal.encode()));
+        if let Err(error) = kept {
+            // Nothing of it is written: where it cannot be removed, the next open of the database does it.
+            if volume.exists(&path).unwrap_or(false) {
+                volume.remove(&path)?;
+            }
+            return Err(error.into());
         }
+        // From here on a failure leaves the journal: opening the database finishes the repair.
         journal.write(&locked)?;
         volume.remove(&path)?;
         Ok(repaired)
