@@ -24,13 +24,16 @@ use crate::checking::{Journal, Locked, Paths};
 use crate::database::Database;
 use crate::files::{open_error, repair_path};
 use crate::shared::Shared;
-use furrow_check::{CheckError, Options, Repaired};
+use furrow_check::{CheckError, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
 use furrow_io::{Access, Open};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
 use std::sync::Arc;
+
+/// How a repair checks: options, the scratch file, and who listens.
+type How<'h> = (&'h Options, (Option<&'h Scratch>, Option<Listener<'h>>));
 
 /// A database whose files a repair has for itself.
 struct Repairing<'i> {
@@ -57,6 +60,17 @@ impl Instance {
         options: &Options,
         agree: &mut dyn FnMut(&Repaired) -> bool,
     ) -> Result<Repaired, EngineError> {
+        self.repair_database_within(name, (options, (None, None)), agree)
+    }
+
+    /// As [`Instance::repair_database`]; the listener can end it before `agree` is called, and facts that
+    /// exceed the memory of the options go to a scratch file.
+    pub fn repair_database_within(
+        &self,
+        name: &str,
+        how: How<'_>,
+        agree: &mut dyn FnMut(&Repaired) -> bool,
+    ) -> Result<Repaired, EngineError> {
         let database = self.database(name)?;
         if database.is_read_only() {
             return Err(EngineError::refused(3906, &[name.into()]));
@@ -64,7 +78,7 @@ impl Instance {
         let paths = Self::data_paths(&database)?;
         drop(database);
         let repairing = self.begin_repair(name)?;
-        let repaired = self.repair_files(name, &paths, (options, agree));
+        let repaired = self.repair_files(name, &paths, (how, agree));
         drop(repairing);
         let opened = self.reopen_database(name);
         let repaired = repaired?;
@@ -98,11 +112,16 @@ impl Instance {
         &self,
         name: &str,
         paths: &Paths,
-        (options, agree): (&Options, &mut dyn FnMut(&Repaired) -> bool),
+        ((options, with), agree): (How<'_>, &mut dyn FnMut(&Repaired) -> bool),
     ) -> Result<Repaired, EngineError> {
         let _entered = self.shared.enter();
         let volume = &*self.shared.volume;
         let undone = |error: &CheckError| {
+            match error {
+                CheckError::Cancelled => return EngineError::cancelled(),
+                CheckError::Scratch(error) => return EngineError::Io(error.clone()),
+                _ => {}
+            }
             self.log_line(&format!(
                 "The repair of database '{name}' cannot be computed: {error}."
             ));
@@ -120,7 +139,7 @@ impl Instance {
             }
             locked.insert(*id, file);
         }
-        let repaired = furrow_check::repair(&files, options).map_err(|e| undone(&e))?;
+        let repaired = furrow_check::repair(&files, options, with).map_err(|e| undone(&e))?;
         drop(files);
         if !agree(&repaired) || repaired.pages.is_empty() {
             return Ok(repaired);
