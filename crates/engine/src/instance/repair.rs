@@ -91,7 +91,7 @@ impl Instance {
         database.check()?;
         let (files, log) = (database.files.files(), database.keeper.log_entry());
         if log.next_path.is_some() || files.iter().any(|file| file.next_path.is_some()) {
-            let what = "REPAIR_ALLOW_DATA_LOSS after MODIFY FILE (FILENAME), before the database is opened again";
+            let what = "REPAIR_ALLOW_DATA_LOSS between MODIFY FILE (FILENAME) and the next opening";
             let text = format!("'{what}' is not supported in this version of Furrow.");
             return Err(EngineError::of(Message::custom(40514, 16, 1, &text)));
         }

@@ -15,8 +15,9 @@
 //! 1. The check runs and says what it finds.
 //! 2. The session leaves the database, which is shut down; new contents of pages are computed on its files.
 //! 3. What is lost is said: pages, and the rows that could be read, by key or address.
-//! 4. All pages are written, or none (`furrow_engine::Instance::repair_database`), and the database is open
-//!    again. The check runs once more: what it no longer finds is counted as repaired.
+//! 4. Unless as many errors would be left, all pages are written, or none
+//!    (`furrow_engine::Instance::repair_database`). The database is open again. What the check of the new
+//!    contents no longer finds is counted as repaired.
 
 use super::Request;
 use furrow_check::{Finding, Options, Progress, Repair, Repaired, Report};
@@ -206,7 +207,8 @@ pub(super) fn allow_data_loss(
     let repaired = match repaired {
         Ok(repaired) => repaired,
         Err(error) => {
-            back(run)?;
+            // Why the repair failed counts for more than where the session is now.
+            let _back = back(run);
             return Err(error.into());
         }
     };
