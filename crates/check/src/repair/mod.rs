@@ -37,6 +37,7 @@ pub use state::Loss;
 use crate::examine::{CheckError, Seen, examine};
 use crate::finding::{Finding, Subject};
 use crate::options::Options;
+use crate::{Listener, Scratch};
 use furrow_datafile::PageSource;
 use furrow_format::{FileHeader, FileId, PageBuf, PageId, PageNo};
 use state::{Overlay, State};
@@ -68,8 +69,13 @@ pub struct Repaired {
     pub left: Vec<Finding>,
 }
 
-/// Computes a repair.
-pub fn repair(source: &dyn PageSource, options: &Options) -> Result<Repaired, CheckError> {
+/// Computes a repair. The listener hears of each check, and can end it; facts that exceed the memory of the
+/// options go to a scratch file.
+pub fn repair(
+    source: &dyn PageSource,
+    options: &Options,
+    with: (Option<&Scratch>, Option<Listener<'_>>),
+) -> Result<Repaired, CheckError> {
     let mut overlay = Overlay {
         source,
         pages: HashMap::new(),
@@ -81,7 +87,7 @@ pub fn repair(source: &dyn PageSource, options: &Options) -> Result<Repaired, Ch
     for pass in 0..=PASSES {
         let mut fresh = BTreeMap::new();
         let mut left = Vec::new();
-        examine(&overlay, options, (None, None), &mut |seen| {
+        examine(&overlay, options, with, &mut |seen| {
             left = seen.report.findings.clone();
             if pass < PASSES
                 && !left.is_empty()
@@ -158,6 +164,7 @@ impl<'a> State<'a> {
             iams: BTreeMap::new(),
             used: BTreeMap::new(),
             losses: BTreeMap::new(),
+            stuck: BTreeSet::new(),
             pages: BTreeMap::new(),
         }
     }
@@ -198,14 +205,17 @@ impl<'a> State<'a> {
             self.mend_object(object, (!base).then_some(&units));
             let of_object = |unit: &u32| plan.unit(*unit).is_some_and(|u| u.object_id == object);
             let all = (0..plan.units.len() as u32).filter(of_object);
-            for unit in all.filter(|unit| base || units.contains(unit)) {
+            for unit in
+                all.filter(|unit| (base || units.contains(unit)) && !self.stuck.contains(unit))
+            {
                 if let (Some(about), Some(subject)) = (plan.unit(unit), plan.subject(unit)) {
                     rebuilt.push((about.id, subject));
                 }
             }
         }
-        self.write_maps();
         self.write_counts();
+        // Last: the maps say which extents all of the above has changed.
+        self.write_maps();
         rebuilt
     }
 }

@@ -98,10 +98,17 @@ impl State<'_> {
                 })
                 .collect();
             // A tree that cannot be written stays as it is, and is reported again.
-            let _stuck: Result<(), Stuck> = self.write_tree(base, &rows);
+            self.write_tree_or_note(base, &rows);
         }
         for (unit, rows) in made {
-            let _stuck: Result<(), Stuck> = self.write_tree(unit, &rows);
+            self.write_tree_or_note(unit, &rows);
+        }
+    }
+
+    fn write_tree_or_note(&mut self, unit: u32, rows: &[TreeRow]) {
+        let written: Result<(), Stuck> = self.write_tree(unit, rows);
+        if written.is_err() {
+            self.stuck.insert(unit);
         }
     }
 

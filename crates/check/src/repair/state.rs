@@ -62,6 +62,8 @@ pub(super) struct State<'a> {
     pub(super) used: BTreeMap<PageId, Used>,
     /// Rows and pages that were given up, by unit.
     pub(super) losses: BTreeMap<u32, Loss>,
+    /// Indexes that could not be written again.
+    pub(super) stuck: BTreeSet<u32>,
     /// Pages as they are to be.
     pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
 }

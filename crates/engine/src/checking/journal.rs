@@ -2,18 +2,33 @@
 //!
 //! A journal is written beside the primary file, durably, before the first of its pages is written to a data
 //! file. One that is whole is written to the files before they are opened; one that is not is removed.
+//!
+//! # Invariants
+//! 1. *A journal is applied only to the files that it was computed from*, as they were then. Page 0 of each
+//!    file (binding GUID, file GUID, greatest LSN) is byte for byte what the journal knows: a repair does not
+//!    write it. The boot page is written last; each of its sectors is that of before or that of after. Any
+//!    use of the database since would have changed it, for opening clears its flag of a clean shutdown.
+//!    Proof: `a_journal_of_another_state_is_not_applied`.
+//! 2. *After a repair the backup chain is broken*: the boot page of after has no log chain and no base of
+//!    differential backups. Log backups from after cannot follow on pages from before. Proof:
+//!    `after_a_repair_the_log_chain_begins_anew`.
 
+use crate::files::{is_own_boot, open_error, repair_path};
+use crate::opening::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
-use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId};
-use furrow_io::{Access, AlignedBuf, Fill, Open, Volume};
+use furrow_format::boot::field;
+use furrow_format::{
+    BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo, admit, stamp_checksum,
+};
+use furrow_io::{Access, AlignedBuf, File, Fill, Open};
+use furrow_observe::errorlog::Source;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-/// What the journal's name ends with.
-const SUFFIX: &str = "_MSSQL_REPAIR";
-const MAGIC: &[u8; 8] = b"FURROWRJ";
+const MAGIC: &[u8; 8] = b"FURROWR2";
 /// Magic, length of the body, checksum of the body.
 const HEADER_BYTES: usize = 512;
 const SECTOR_BYTES: usize = 512;
@@ -21,18 +36,75 @@ const SECTOR_BYTES: usize = 512;
 /// Data files by number.
 pub(crate) type Paths = BTreeMap<FileId, PathBuf>;
 
+/// The same files, open and locked.
+pub(crate) type Locked = BTreeMap<FileId, Arc<dyn File>>;
+
+/// A data file as the repair found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Known {
+    id: FileId,
+    /// Least size in pages.
+    size: u32,
+    /// Checksum of page 0.
+    header: u32,
+    path: PathBuf,
+}
+
 /// A repair that is to be written.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Journal {
-    files: Vec<(FileId, u32, PathBuf)>,
+    files: Vec<Known>,
+    /// The boot page before and after.
+    boot: [Box<PageBuf>; 2],
+    /// All pages but the boot page.
     pages: Vec<(PageId, Box<PageBuf>)>,
 }
 
-/// The path of a database's journal.
-pub(crate) fn journal_path(primary: &Path) -> PathBuf {
-    let mut name = primary.as_os_str().to_owned();
-    name.push(SUFFIX);
-    PathBuf::from(name)
+/// How a journal and the files on disk belong together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Match {
+    /// The files are of another database, or it was used since.
+    Stranger,
+    /// The journal is not written, or in part.
+    Unfinished,
+    /// All of it is written.
+    Done,
+}
+
+/// A page as it is on disk; `None` behind the end of the file.
+fn raw_page(file: &dyn File, number: PageNo) -> Result<Option<Box<PageBuf>>, EngineError> {
+    let at = u64::from(number.0) * PAGE_SIZE as u64;
+    if file.len_bytes()? < at + PAGE_SIZE as u64 {
+        return Ok(None);
+    }
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    file.read_at(at, &mut bytes)?;
+    Ok(bytes.first_chunk().map(|page: &PageBuf| Box::new(*page)))
+}
+
+fn header_sum(file: &dyn File) -> Result<Option<u32>, EngineError> {
+    let page = raw_page(file, PageNo(0))?;
+    Ok(page.map(|page| crc32c::crc32c(&*page)))
+}
+
+fn not_so(what: &str) -> EngineError {
+    EngineError::Damaged(what.to_owned())
+}
+
+/// The boot page of a database that is at rest, before a repair and after it: without a chain of backups.
+fn boot_pages(file: &dyn File) -> Result<[Box<PageBuf>; 2], EngineError> {
+    let none = || not_so("the boot page cannot be read: no repair");
+    let before = raw_page(file, BOOT_PAGE.page)?.ok_or_else(none)?;
+    let mut after = before.clone();
+    admit(&mut after, BOOT_PAGE).map_err(|_| none())?;
+    if !is_own_boot(&after) || field::CLEAN_SHUTDOWN.get(&after) != [1] {
+        return Err(not_so("the database was not shut down cleanly: no repair"));
+    }
+    field::LOG_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
+    field::FULL_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
+    field::DIFFERENTIAL_BASE.set(&mut after, [0; 16]);
+    stamp_checksum(&mut after);
+    Ok([before, after])
 }
 
 /// Takes numbers from the front of a slice.
@@ -52,30 +124,60 @@ impl<'b> Take<'b> {
     fn u32(&mut self) -> Option<u32> {
         Some(u32::from_le_bytes(*self.bytes(4)?.first_chunk()?))
     }
+
+    fn page(&mut self) -> Option<Box<PageBuf>> {
+        let page: &PageBuf = self.bytes(PAGE_SIZE)?.first_chunk()?;
+        Some(Box::new(*page))
+    }
 }
 
 impl Journal {
-    pub(crate) fn of(repaired: &Repaired, paths: &Paths) -> Journal {
-        let size = |id: FileId| repaired.sizes.get(&id).copied().unwrap_or(0);
-        let files = paths
-            .iter()
-            .map(|(id, path)| (*id, size(*id), path.clone()));
-        let pages = repaired.pages.iter().map(|(id, page)| (*id, page.clone()));
-        Journal {
-            files: files.collect(),
-            pages: pages.collect(),
+    /// Of what was computed from these files, which have not changed since.
+    pub(crate) fn of(repaired: &Repaired, files: &Locked) -> Result<Journal, EngineError> {
+        let primary = files.get(&FileId(1));
+        let primary = primary.ok_or_else(|| not_so("no primary file: no repair"))?;
+        let boot = boot_pages(&**primary)?;
+        let mut known = Vec::new();
+        for (id, file) in files {
+            let header = header_sum(&**file)?;
+            known.push(Known {
+                id: *id,
+                size: repaired.sizes.get(id).copied().unwrap_or(0),
+                header: header.ok_or_else(|| not_so("a file without a header: no repair"))?,
+                path: file.path().to_path_buf(),
+            });
         }
+        // By these pages the journal knows its files.
+        if repaired
+            .pages
+            .keys()
+            .any(|id| id.page.0 == 0 || *id == BOOT_PAGE)
+        {
+            return Err(not_so(
+                "a file header or the boot page is damaged: no repair",
+            ));
+        }
+        let pages = repaired.pages.iter().map(|(id, page)| (*id, page.clone()));
+        Ok(Journal {
+            files: known,
+            boot,
+            pages: pages.collect(),
+        })
     }
 
     pub(crate) fn encode(&self) -> AlignedBuf {
         let mut body = Vec::new();
         body.extend((self.files.len() as u16).to_le_bytes());
-        for (id, size, path) in &self.files {
-            let path = path.to_string_lossy();
-            body.extend(id.0.to_le_bytes());
-            body.extend(size.to_le_bytes());
+        for file in &self.files {
+            let path = file.path.to_string_lossy();
+            body.extend(file.id.0.to_le_bytes());
+            body.extend(file.size.to_le_bytes());
+            body.extend(file.header.to_le_bytes());
             body.extend((path.len() as u16).to_le_bytes());
             body.extend(path.as_bytes());
+        }
+        for page in &self.boot {
+            body.extend_from_slice(&**page);
         }
         body.extend((self.pages.len() as u32).to_le_bytes());
         for (id, page) in &self.pages {
@@ -110,42 +212,123 @@ impl Journal {
             return None;
         }
         let mut take = Take(body);
-        let mut journal = Journal::default();
+        let mut files = Vec::new();
         for _ in 0..take.u16()? {
-            let (id, size, len) = (FileId(take.u16()?), take.u32()?, take.u16()?);
-            let path = std::str::from_utf8(take.bytes(len.into())?).ok()?;
-            journal.files.push((id, size, PathBuf::from(path)));
+            let (id, size, header) = (FileId(take.u16()?), take.u32()?, take.u32()?);
+            let len = take.u16()?;
+            let path = PathBuf::from(std::str::from_utf8(take.bytes(len.into())?).ok()?);
+            files.push(Known {
+                id,
+                size,
+                header,
+                path,
+            });
         }
+        let boot = [take.page()?, take.page()?];
+        let mut pages = Vec::new();
         for _ in 0..take.u32()? {
             let id = PageId::from_bytes(*take.bytes(6)?.first_chunk()?);
-            let page: &PageBuf = take.bytes(PAGE_SIZE)?.first_chunk()?;
-            journal.pages.push((id, Box::new(*page)));
+            pages.push((id, take.page()?));
         }
-        Some(journal)
+        Some(Journal { files, boot, pages })
     }
 
-    /// Writes the pages to the data files, durably.
-    pub(crate) fn write(&self, volume: &dyn Volume) -> Result<(), EngineError> {
-        for (id, size, path) in &self.files {
-            let file = volume.open(path, Open::Existing, Access::Data)?;
-            let bytes = u64::from(*size) * PAGE_SIZE as u64;
+    /// Makes files that are cut off as long as they should be: before the journal is there, for it may fail.
+    pub(crate) fn make_room(&self, files: &Locked) -> Result<(), EngineError> {
+        for known in &self.files {
+            let Some(file) = files.get(&known.id) else {
+                continue;
+            };
+            let bytes = u64::from(known.size) * PAGE_SIZE as u64;
             if file.len_bytes()? < bytes {
                 file.resize(bytes, Fill::Allocate)?;
+                file.sync()?;
             }
+        }
+        Ok(())
+    }
+
+    /// Writes the pages to the data files, durably; the boot page when all others are.
+    pub(crate) fn write(&self, files: &Locked) -> Result<(), EngineError> {
+        self.make_room(files)?;
+        for (id, file) in files {
             for (page_id, page) in self.pages.iter().filter(|page| page.0.file == *id) {
                 let at = u64::from(page_id.page.0) * PAGE_SIZE as u64;
                 file.write_at(at, &AlignedBuf::copy_of(&**page))?;
             }
             file.sync()?;
         }
+        let [_, after] = &self.boot;
+        if let Some(primary) = files.get(&FileId(1)) {
+            let at = u64::from(BOOT_PAGE.page.0) * PAGE_SIZE as u64;
+            primary.write_at(at, &AlignedBuf::copy_of(&**after))?;
+            primary.sync()?;
+        }
         Ok(())
+    }
+
+    /// Whether the journal was computed from this primary file.
+    fn compare(&self, primary: &dyn File) -> Result<Match, EngineError> {
+        if !self.knows(FileId(1), primary)? {
+            return Ok(Match::Stranger);
+        }
+        let Some(now) = raw_page(primary, BOOT_PAGE.page)? else {
+            return Ok(Match::Stranger);
+        };
+        let [before, after] = &self.boot;
+        if now == *after {
+            return Ok(Match::Done);
+        }
+        let sectors = |page: &PageBuf| page.as_chunks::<SECTOR_BYTES>().0.to_vec();
+        let (before, after) = (sectors(before), sectors(after));
+        let mut each = sectors(&now).into_iter().zip(before.iter().zip(&after));
+        match each.all(|(now, (before, after))| now == *before || now == *after) {
+            true => Ok(Match::Unfinished),
+            false => Ok(Match::Stranger),
+        }
+    }
+
+    fn knows(&self, id: FileId, file: &dyn File) -> Result<bool, EngineError> {
+        let known = self.files.iter().find(|known| known.id == id);
+        let header = header_sum(file)?;
+        Ok(known.is_some_and(|known| Some(known.header) == header))
+    }
+
+    /// Writes what a crash has left to write, or nothing: `false` where the journal is not of these files.
+    fn finish(&self, shared: &Shared, primary: &Path, moved: &Moved) -> Result<bool, EngineError> {
+        let open = |path: &Path| {
+            let file = shared.volume.open(path, Open::Existing, Access::Data);
+            file.map_err(|e| open_error(path, &e))
+        };
+        let mut files = Locked::from([(FileId(1), open(primary)?)]);
+        let compared = match files.get(&FileId(1)) {
+            Some(file) => self.compare(&**file)?,
+            None => Match::Stranger,
+        };
+        if compared != Match::Unfinished {
+            return Ok(compared == Match::Done);
+        }
+        for known in self.files.iter().filter(|known| known.id != FileId(1)) {
+            let file = open(&moved.find(shared, (known.id.0, &known.path))?)?;
+            // The primary file waits for its own: the journal stays until it comes.
+            if !self.knows(known.id, &*file)? {
+                return Err(EngineError::refused(5173, &[]));
+            }
+            files.insert(known.id, file);
+        }
+        self.write(&files)?;
+        Ok(true)
     }
 }
 
 /// Finishes a repair that a crash interrupted, or removes what there is of its journal.
-pub(crate) fn finish_repair(shared: &Shared, primary: &Path) -> Result<(), EngineError> {
+pub(crate) fn finish_repair(
+    shared: &Shared,
+    primary: &Path,
+    moved: &Moved,
+) -> Result<(), EngineError> {
     let volume = &*shared.volume;
-    let path = journal_path(primary);
+    let path = repair_path(primary);
     if !volume.exists(&path)? {
         return Ok(());
     }
@@ -155,16 +338,24 @@ pub(crate) fn finish_repair(shared: &Shared, primary: &Path) -> Result<(), Engin
         file.read_at(0, &mut bytes)?;
         Journal::decode(&bytes)
     };
-    if let Some(journal) = journal {
-        journal.write(volume)?;
-    }
+    let finished = match journal {
+        Some(journal) => journal.finish(shared, primary, moved)?,
+        None => false,
+    };
+    let text = match finished {
+        true => format!("The repair of '{}' was finished.", primary.display()),
+        false => format!(
+            "The journal '{}' of a repair was removed: it is not whole, or not of the files beside it.",
+            path.display()
+        ),
+    };
+    shared.error_log.write(Source::Server, &text);
     Ok(volume.remove(&path)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_format::PageNo;
 
     #[test]
     fn a_journal_comes_back_whole_or_not_at_all() {
@@ -173,12 +364,19 @@ mod tests {
             page: PageNo(77),
         };
         let journal = Journal {
-            files: vec![(FileId(3), 5, PathBuf::from("d/three.ndf"))],
+            files: vec![Known {
+                id: FileId(3),
+                size: 5,
+                header: 9,
+                path: PathBuf::from("d/three.ndf"),
+            }],
+            boot: [Box::new([1; PAGE_SIZE]), Box::new([2; PAGE_SIZE])],
             pages: vec![(id, Box::new([7; PAGE_SIZE]))],
         };
         let bytes = journal.encode();
         let back = Journal::decode(&bytes).unwrap();
-        assert_eq!((back.files, back.pages), (journal.files, journal.pages));
+        assert_eq!((back.files, back.boot), (journal.files, journal.boot));
+        assert_eq!(back.pages, journal.pages);
         for cut in [0, 100, 512, 5000, bytes.len() - 512] {
             assert!(Journal::decode(&bytes[..cut]).is_none(), "cut at {cut}");
         }

@@ -17,7 +17,7 @@ mod known_good;
 mod snapshot;
 mod spill;
 
-pub(crate) use journal::{Journal, Paths, finish_repair, journal_path};
+pub(crate) use journal::{Journal, Locked, Paths, finish_repair};
 pub use snapshot::SnapshotInfo;
 pub(crate) use snapshot::split;
 pub(crate) use spill::remove_leftovers;

@@ -21,6 +21,13 @@ pub(crate) fn double_write_path(path: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Where the journal of a repair lies: beside the primary file.
+pub(crate) fn repair_path(primary: &Path) -> PathBuf {
+    let mut name = primary.as_os_str().to_owned();
+    name.push("_MSSQL_REPAIR");
+    PathBuf::from(name)
+}
+
 /// A data file with what guards its pages.
 #[derive(Debug, Clone)]
 pub(crate) struct Guarded {
@@ -375,9 +382,9 @@ pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Res
     Ok(true)
 }
 
-/// Removes a file with its double-write file, as far as they are there, whatever they hold.
+/// Removes a file with its double-write file and the journal of a repair, as far as they are there, whatever they hold.
 pub(crate) fn remove_any(volume: &dyn Volume, path: &Path) -> Result<(), IoError> {
-    for path in [path, &double_write_path(path)] {
+    for path in [&repair_path(path), path, &double_write_path(path)] {
         if volume.exists(path)? {
             volume.remove(path)?;
         }

@@ -389,7 +389,9 @@ impl Instance {
             .databases
             .iter()
             .find(|d| d.name.to_lowercase() == lower);
-        found.cloned().ok_or_else(missing)
+        let found = found.cloned().ok_or_else(missing)?;
+        list.refuse_repairing(&found)?;
+        Ok(found)
     }
 
     /// Shuts the database down if it is open; 3702 when somebody uses it.
@@ -549,11 +551,20 @@ impl Instance {
     pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
         let list = self.shared.list.lock();
-        let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
+        self.close_listed(&list, name)?;
+        Ok(())
+    }
+
+    pub(super) fn close_listed(
+        &self,
+        list: &MutexGuard<'_, DatabaseList>,
+        name: &str,
+    ) -> Result<Listed, EngineError> {
+        let listed = self.listed(list, name, || EngineError::refused(911, &[name.into()]))?;
         if listed.phase.is_snapshot() {
             return Err(EngineError::refused(5093, &[]));
         }
-        if !Self::snapshots_of(&list, listed.id).is_empty() {
+        if !Self::snapshots_of(list, listed.id).is_empty() {
             return Err(EngineError::refused(5094, &[]));
         }
         self.close_entry(name)?;
@@ -561,7 +572,7 @@ impl Instance {
             entry.database = None;
             entry.state = DatabaseState::Offline;
         }
-        Ok(())
+        Ok(listed)
     }
 
     /// ALTER DATABASE ... SET ONLINE: opens and recovers a database that is offline, pending or suspect.

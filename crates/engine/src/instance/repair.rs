@@ -1,7 +1,8 @@
 //! Repair of a database with loss of data: computed on its closed files, written whole or not at all.
 //!
 //! # Steps
-//! 1. The database is shut down cleanly: its files hold all of it, and its log is not needed.
+//! 1. The database is shut down cleanly: its files hold all of it, and its log is not needed. It is marked:
+//!    others get 952 until it is open again, and its files are locked.
 //! 2. `furrow_check::repair` computes new contents of pages, and checks the result.
 //! 3. The caller hears what would be lost, and decides.
 //! 4. The pages are written to a journal beside the primary file, durably; then to the data files, durably;
@@ -14,19 +15,41 @@
 //!    `a_journal_comes_back_whole_or_not_at_all`.
 //! 2. *The log of before is not applied to pages of after*: at a clean shutdown there is nothing to redo.
 //!
-//! What a repair changes is not in the log. Log backups that reach over a repair restore the database without
-//! it; the next backup should be a full one, and the caller says so.
+//! What a repair changes is not in the log: log that is applied to pages from before a repair would corrupt
+//! them. So a repair ends the log chain and the base of differential backups: BACKUP LOG gives 4214, and
+//! pages are not restored (4346), until there is a full backup. The caller says so.
 
 use super::Instance;
-use crate::checking::{Journal, Paths, journal_path};
-use furrow_check::{CheckError, Options, Repaired};
+use crate::checking::{Journal, Locked, Paths};
+use crate::database::Database;
+use crate::files::{open_error, repair_path};
+use crate::shared::Shared;
+use furrow_check::{CheckError, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
-use furrow_io::{Access, File, Open};
+use furrow_io::{Access, Open};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
-use std::path::PathBuf;
 use std::sync::Arc;
+
+/// How a repair checks: options, the scratch file, and who listens.
+type How<'h> = (&'h Options, (Option<&'h Scratch>, Option<Listener<'h>>));
+
+/// A database whose files a repair has for itself.
+struct Repairing<'i> {
+    shared: &'i Shared,
+    id: u16,
+}
+
+impl Drop for Repairing<'_> {
+    fn drop(&mut self) {
+        self.shared
+            .list
+            .lock()
+            .repairing
+            .retain(|id| *id != self.id);
+    }
+}
 
 impl Instance {
     /// Repairs a database that this session alone uses, and is not in. `agree` hears what was found and what
@@ -37,54 +60,109 @@ impl Instance {
         options: &Options,
         agree: &mut dyn FnMut(&Repaired) -> bool,
     ) -> Result<Repaired, EngineError> {
+        self.repair_database_within(name, (options, (None, None)), agree)
+    }
+
+    /// As [`Instance::repair_database`]; the listener can end it before `agree` is called, and facts that
+    /// exceed the memory of the options go to a scratch file.
+    pub fn repair_database_within(
+        &self,
+        name: &str,
+        how: How<'_>,
+        agree: &mut dyn FnMut(&Repaired) -> bool,
+    ) -> Result<Repaired, EngineError> {
         let database = self.database(name)?;
         if database.is_read_only() {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
-        let files = database.file_list()?.into_iter();
-        let data = files.filter(|file| file.filegroup != 0);
-        let paths: Paths = data.map(|file| (file.id, file.path)).collect();
+        let paths = Self::data_paths(&database)?;
         drop(database);
-        self.close_database(name)?;
-        let repaired = self.repair_files(name, &paths, (options, agree));
+        let repairing = self.begin_repair(name)?;
+        let repaired = self.repair_files(name, &paths, (how, agree));
+        drop(repairing);
         let opened = self.reopen_database(name);
         let repaired = repaired?;
         opened?;
         Ok(repaired)
     }
 
+    /// Where the data files are; 40514 where they are to be elsewhere when the database is next opened.
+    fn data_paths(database: &Database) -> Result<Paths, EngineError> {
+        database.check()?;
+        let (files, log) = (database.files.files(), database.keeper.log_entry());
+        if log.next_path.is_some() || files.iter().any(|file| file.next_path.is_some()) {
+            let what = "REPAIR_ALLOW_DATA_LOSS between MODIFY FILE (FILENAME) and the next opening";
+            let text = format!("'{what}' is not supported in this version of Furrow.");
+            return Err(EngineError::of(Message::custom(40514, 16, 1, &text)));
+        }
+        Ok(files.into_iter().map(|file| (file.id, file.path)).collect())
+    }
+
+    /// Closes a database, and keeps all others from its files.
+    fn begin_repair(&self, name: &str) -> Result<Repairing<'_>, EngineError> {
+        let _entered = self.shared.enter();
+        let mut list = self.shared.list.lock();
+        let id = self.close_listed(&list, name)?.id;
+        list.repairing.push(id);
+        let shared = &self.shared;
+        Ok(Repairing { shared, id })
+    }
+
     fn repair_files(
         &self,
         name: &str,
         paths: &Paths,
-        (options, agree): (&Options, &mut dyn FnMut(&Repaired) -> bool),
+        ((options, with), agree): (How<'_>, &mut dyn FnMut(&Repaired) -> bool),
     ) -> Result<Repaired, EngineError> {
         let _entered = self.shared.enter();
         let volume = &*self.shared.volume;
-        let all: Vec<PathBuf> = paths.values().cloned().collect();
         let undone = |error: &CheckError| {
+            match error {
+                CheckError::Cancelled => return EngineError::cancelled(),
+                CheckError::Scratch(error) => return EngineError::Io(error.clone()),
+                _ => {}
+            }
             self.log_line(&format!(
                 "The repair of database '{name}' cannot be computed: {error}."
             ));
             EngineError::of(Message::new(8921, &[]))
         };
-        let files = DataFiles::open(volume, &all).map_err(|e| undone(&e.into()))?;
-        let repaired = furrow_check::repair(&files, options).map_err(|e| undone(&e))?;
+        // Open, and so locked, until everything is written.
+        let mut locked = Locked::new();
+        let mut files = DataFiles::new();
+        for (id, path) in paths {
+            let file = volume.open(path, Open::Existing, Access::Data);
+            let file = file.map_err(|e| open_error(path, &e))?;
+            let known = files.add(Arc::clone(&file));
+            if known.map_err(|e| undone(&e.into()))? != *id {
+                return Err(EngineError::refused(5173, &[]));
+            }
+            locked.insert(*id, file);
+        }
+        let repaired = furrow_check::repair(&files, options, with).map_err(|e| undone(&e))?;
         drop(files);
         if !agree(&repaired) || repaired.pages.is_empty() {
             return Ok(repaired);
         }
         let primary = paths.get(&FileId(1)).cloned().unwrap_or_default();
-        let journal = Journal::of(&repaired, paths);
-        let path = journal_path(&primary);
+        let journal = Journal::of(&repaired, &locked)?;
+        journal.make_room(&locked)?;
+        let path = repair_path(&primary);
         if volume.exists(&path)? {
             volume.remove(&path)?;
         }
-        {
-            let file: Arc<dyn File> = volume.open(&path, Open::Create, Access::Data)?;
-            file.write_durable_at(0, &journal.encode())?;
+        let kept = volume
+            .open(&path, Open::Create, Access::Data)
+            .and_then(|file| file.write_durable_at(0, &journal.encode()));
+        if let Err(error) = kept {
+            // Nothing of it is written: where it cannot be removed, the next open of the database does it.
+            if volume.exists(&path).unwrap_or(false) {
+                volume.remove(&path)?;
+            }
+            return Err(error.into());
         }
-        journal.write(volume)?;
+        // From here on a failure leaves the journal: opening the database finishes the repair.
+        journal.write(&locked)?;
         volume.remove(&path)?;
         Ok(repaired)
     }

@@ -153,6 +153,7 @@ impl Instance {
             .find(|d| d.name.to_lowercase() == lower);
         let old = old.cloned();
         if let Some(old) = &old {
+            list.refuse_repairing(old)?;
             if old.phase.is_snapshot() {
                 return Err(EngineError::refused(3002, &[]));
             }

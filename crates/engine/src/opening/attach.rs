@@ -18,7 +18,9 @@
 use super::create::space_options;
 use super::open::Sniffed;
 use crate::database::{Database, Hooks, Parts, Registration};
-use crate::files::{FileBook, FileEntry, LogEntry, RestingFiles, is_own_boot, parse_file};
+use crate::files::{
+    FileBook, FileEntry, LogEntry, RestingFiles, is_own_boot, parse_file, repair_path,
+};
 use crate::keeper::Keeper;
 use crate::shared::Shared;
 use furrow_datafile::{Database as MdfDatabase, MdfError, NEWEST_VERSION, OLDEST_VERSION, Pages};
@@ -64,6 +66,14 @@ impl RestingPrimary {
 
 /// Opens the primary file of a database at rest.
 pub(crate) fn open_resting(shared: &Shared, primary: &Path) -> Result<RestingPrimary, EngineError> {
+    if shared.volume.exists(&repair_path(primary))? {
+        let text = format!(
+            "A repair of the database in '{}' was interrupted, and is finished first. Attach it without \
+             READ_ONLY.",
+            primary.display()
+        );
+        return Err(refuse(40517, 16, 1, &text));
+    }
     let files = RestingFiles::open(&*shared.volume, primary)?;
     let boot = prove_boot(&files, primary)?;
     Ok(RestingPrimary { files, boot })

@@ -4,7 +4,7 @@ use super::bootstrap;
 use crate::database::{Database, Hooks, Parts, Registration};
 use crate::files::{
     DatabasePlan, DatabaseSpec, FileBook, FileEntry, FilePlan, GroupEntry, Guarded, LogEntry, Made,
-    Metered, check_free, double_write_path,
+    Metered, check_free, double_write_path, repair_path,
 };
 use crate::keeper::Keeper;
 use crate::shared::Shared;
@@ -43,7 +43,8 @@ pub(crate) fn check_paths(volume: &dyn Volume, plan: &DatabasePlan) -> Result<()
             if file.filegroup == 0 {
                 Ok(())
             } else {
-                check_free(volume, &guard, TAKEN_STATE)
+                check_free(volume, &guard, TAKEN_STATE)?;
+                check_free(volume, &repair_path(&file.path), TAKEN_STATE)
             }
         });
         checked.map_err(|e| e.followed_by(Message::new(1802, &[])))?;

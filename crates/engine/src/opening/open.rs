@@ -139,7 +139,7 @@ pub(crate) fn open(
 ) -> Result<Arc<Database>, EngineError> {
     let begun = Moment::now();
     say(shared, &Message::new(17137, &[name.into()]));
-    crate::checking::finish_repair(shared, path)?;
+    crate::checking::finish_repair(shared, path, moved)?;
     let primary = open_primary(shared, path)?;
     let mut opening = begin(shared, (id, name), moved, primary)?;
     opening.redo_all()?;

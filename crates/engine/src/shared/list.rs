@@ -24,6 +24,8 @@
 use crate::files::FilePlan;
 use furrow_format::{FileGrowth, Lsn};
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
+use furrow_messages::Message;
+use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,15 +125,30 @@ pub(crate) struct DatabaseList {
     home: Option<[Arc<dyn File>; 2]>,
     generation: u64,
     pub(crate) databases: Vec<Listed>,
+    /// Databases whose closed files a repair works on: nobody else may open, replace or remove them.
+    pub(crate) repairing: Vec<u16>,
 }
 
 impl DatabaseList {
+    /// Refuses a database that is being repaired.
+    pub(crate) fn refuse_repairing(&self, listed: &Listed) -> Result<(), EngineError> {
+        if !self.repairing.contains(&listed.id) {
+            return Ok(());
+        }
+        let text = format!(
+            "Database '{}' is in transition. Try the statement later.",
+            listed.name
+        );
+        Err(EngineError::of(Message::custom(952, 16, 1, &text)))
+    }
+
     /// A list that is kept nowhere.
     pub(crate) fn unkept() -> DatabaseList {
         DatabaseList {
             home: None,
             generation: 0,
             databases: Vec::new(),
+            repairing: Vec::new(),
         }
     }
 
@@ -185,6 +202,7 @@ impl DatabaseList {
             home: Some(home),
             generation,
             databases,
+            repairing: Vec::new(),
         };
         if !same {
             list.copy();

@@ -161,16 +161,7 @@ impl<'c> Request<'c> {
             task.set_progress((done * 100.0).min(100.0) as f32);
             !task.is_cancelled()
         };
-        let server = &run.cx.server;
-        let mb = server.configuration().check_memory_mb();
-        let options = Options {
-            memory_bytes: u64::from(mb) << 20,
-            bytes_per_s: u64::from(server.configuration().check_rate_mb()) << 20,
-            ..self.options
-        };
-        let volume = Arc::clone(server.instance().volume());
-        let path = server.path(&format!("tempdb_spill_{}.tmp", server.next_temp()));
-        let scratch = Scratch::new(volume, path);
+        let (options, scratch) = limits(run, self.options);
         let with = (Some(&scratch), &listener as furrow_check::Listener<'_>);
         let checked = self.db.check_consistency_within(options, with);
         task.set_progress(0.0);
@@ -219,6 +210,20 @@ impl<'c> Request<'c> {
         }
         Ok(true)
     }
+}
+
+/// The options with the limits of the configuration, and where facts go that exceed them.
+fn limits(run: &Run<'_>, options: Options) -> (Options, Scratch) {
+    let server = &run.cx.server;
+    let configuration = server.configuration();
+    let options = Options {
+        memory_bytes: u64::from(configuration.check_memory_mb()) << 20,
+        bytes_per_s: u64::from(configuration.check_rate_mb()) << 20,
+        ..options
+    };
+    let volume = Arc::clone(server.instance().volume());
+    let path = server.path(&format!("tempdb_spill_{}.tmp", server.next_temp()));
+    (options, Scratch::new(volume, path))
 }
 
 fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {

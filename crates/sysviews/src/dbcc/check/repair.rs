@@ -15,17 +15,19 @@
 //! 1. The check runs and says what it finds.
 //! 2. The session leaves the database, which is shut down; new contents of pages are computed on its files.
 //! 3. What is lost is said: pages, and the rows that could be read, by key or address.
-//! 4. All pages are written, or none (`furrow_engine::Instance::repair_database`), and the database is open
-//!    again. The check runs once more: what it no longer finds is counted as repaired.
+//! 4. Unless as many errors would be left, all pages are written, or none
+//!    (`furrow_engine::Instance::repair_database`). The database is open again. What the check of the new
+//!    contents no longer finds is counted as repaired.
 
 use super::Request;
-use furrow_check::{Finding, Options, Repair, Repaired, Report};
+use furrow_check::{Finding, Options, Progress, Repair, Repaired, Report};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::Database;
 use furrow_format::{DatabaseId, ObjectId, PageId, UserAccess};
 use furrow_messages::Message;
 use furrow_observe::suspects::SuspectEvent;
+use furrow_observe::task;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -179,15 +181,57 @@ pub(super) fn allow_data_loss(
     }
     drop(db);
     let instance = Arc::clone(run.cx.server.instance());
-    let repaired = instance.repair_database(&name, &options, &mut |repaired| {
-        say_losses(run, &name, repaired);
-        true
+    let (options, scratch) = super::limits(run, options);
+    let task = task::current();
+    let listener = |_: Progress| !task.is_cancelled();
+    let how = (
+        &options,
+        (
+            Some(&scratch),
+            Some(&listener as furrow_check::Listener<'_>),
+        ),
+    );
+    let repaired = instance.repair_database_within(&name, how, &mut |repaired| {
+        let better = repaired.left.len() < repaired.found.len();
+        match better {
+            true => say_losses(run, &name, repaired),
+            false => say_useless(run, &name),
+        }
+        better
     });
-    if inside {
-        run.cx.sessions.change_database(&name)?;
-    }
-    let repaired = repaired?;
-    for subject in &repaired.rebuilt {
+    // What was done is said even where the session cannot return to the database.
+    let back = |run: &mut Run<'_>| match inside {
+        true => run.cx.sessions.change_database(&name).map(drop),
+        false => Ok(()),
+    };
+    let repaired = match repaired {
+        Ok(repaired) => repaired,
+        Err(error) => {
+            // Why the repair failed counts for more than where the session is now.
+            let _back = back(run);
+            return Err(error.into());
+        }
+    };
+    let fixed = say_repaired(run, (command, &name, id), &repaired);
+    back(run)?;
+    Ok(fixed)
+}
+
+fn say_useless(run: &mut Run<'_>, name: &str) {
+    let text = format!(
+        "Nothing was written: the repair of database \"{name}\" would leave as many errors as there are."
+    );
+    run.inform(Message::custom(0, 0, 1, &text));
+}
+
+/// Says what a repair did; the number of findings that are gone.
+fn say_repaired(
+    run: &mut Run<'_>,
+    (command, name, id): (&'static str, &str, DatabaseId),
+    repaired: &Repaired,
+) -> u64 {
+    let written = repaired.left.len() < repaired.found.len();
+    for subject in repaired.rebuilt.iter().filter(|_| written) {
         let kind = match subject.index_id {
             0 => "Heap",
             1 => "Clustered index",
@@ -199,10 +243,11 @@ pub(super) fn allow_data_loss(
         run.inform(Message::custom(8945, 10, 1, &text));
     }
     let (found, left) = (sums(&repaired.found), sums(&repaired.left));
-    let fixed = (
-        found.0.saturating_sub(left.0),
-        found.1.saturating_sub(left.1),
-    );
+    let gone = |found: u64, left: u64| match written {
+        true => found.saturating_sub(left),
+        false => 0,
+    };
+    let fixed = (gone(found.0, left.0), gone(found.1, left.1));
     if repaired
         .left
         .iter()
@@ -215,13 +260,13 @@ pub(super) fn allow_data_loss(
         let text = format!("{} errors are left.", repaired.left.len());
         run.inform(Message::custom(0, 0, 1, &text));
     }
-    note_events(run, id, &repaired);
-    if !repaired.pages.is_empty() {
+    if written && !repaired.pages.is_empty() {
+        note_events(run, id, repaired);
         let text = "The repair is not in the log: take a full backup of the database now.";
         run.inform(Message::custom(0, 0, 1, text));
     }
-    say(run, (command, &name), fixed);
-    Ok(fixed.0 + fixed.1)
+    say(run, (command, name), fixed);
+    fixed.0 + fixed.1
 }
 
 /// What became of suspect pages.
