@@ -3,8 +3,8 @@
 //! 1. The caller latches pages EX and hands them over with [`Mini::adopt`]; it plans the changes with
 //!    [`Mini::push`]. Nothing is changed yet.
 //! 2. [`Mini::commit`] marks the pages dirty and their extents changed, appends **one** log record with all
-//! changes, gives snapshots the pages as they are (`furrow_pool::snapshot`), applies the changes in order by
-//! the same `apply` as redo, stamps the pages with the record's LSN and releases the latches.
+//!    changes, gives snapshots the pages as they are (`furrow_pool::snapshot`), applies the changes in order
+//!    by the same `apply` as redo, stamps the pages with the record's LSN and releases the latches.
 //!
 //! A bulk load may [`fill`](Mini::fill) new pages with rows that are not in the log; see `fills`.
 //!
