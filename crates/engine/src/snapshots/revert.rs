@@ -29,8 +29,9 @@ pub(crate) fn last_lsn(database: &crate::database::Database) -> Lsn {
     database.store.log().tail()
 }
 
-/// Proves, before anything is written, that the data files are whole without the images: a page that has none
-/// is as of the split. Otherwise 3420: the source was changed by something that did not maintain the snapshot.
+/// Proves, before anything is written, that the data files are whole without the images: a page that has
+/// none is as of the split. Otherwise 3420: the source was changed by something that did not maintain the
+/// snapshot.
 pub(crate) fn prove(snapshot: &PageSnapshot, name: &str) -> Result<(), EngineError> {
     let lost = || EngineError::of(Message::new(3420, &[name.into()]));
     let told = |error: IoError| match snapshot.failure() {

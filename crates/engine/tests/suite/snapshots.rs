@@ -11,7 +11,7 @@ use furrow_engine::{
 };
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageType};
 use furrow_io::random::{Rng, SeededRng, seeded};
-use furrow_io::sim::{Crash, Effect, Fault, Ops};
+use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops};
 use furrow_io::{SimVolume, Volume};
 use furrow_types::{DataType, TypeId, Value};
 use std::collections::BTreeMap;
@@ -383,6 +383,32 @@ fn a_revert_over_a_lost_page_is_refused_before_anything_is_written() {
     let view = instance.databases().into_iter().find(|d| d.name == "Db");
     assert_eq!(view.unwrap().state, DatabaseState::Online);
     instance.database("Db").unwrap().checkpoint().unwrap();
+}
+
+#[test]
+fn a_tail_that_a_shrink_left_goes_at_the_next_start() {
+    let volume = ready();
+    let path = Path::new("d/s.ndf");
+    let bytes = || volume.contents(path).unwrap().len();
+    let instance = start(&volume).unwrap();
+    let database = instance.database("Db").unwrap();
+    let larger = FileChange {
+        size_kb: Some(4_096),
+        ..FileChange::default()
+    };
+    database.modify_file("S", &larger).unwrap();
+    instance.create_snapshot(&snapshot("one")).unwrap();
+    let expected = rows(&instance.database("one").unwrap());
+    volume.inject(Fault::new(Ops::Only(OpKind::Resize), Effect::Fail).under("d/s.ndf"));
+    database.shrink_file("S", Shrink::Cut).unwrap_err();
+    volume.heal();
+    drop(database);
+    instance.abandon();
+    drop(instance);
+    assert_eq!(bytes(), 4_096 * 1024);
+    let instance = start(&volume).unwrap();
+    assert!(bytes() < 4_096 * 1024, "{}", bytes());
+    expect(&instance, "one", &expected, "after the cut");
 }
 
 #[test]

@@ -23,12 +23,13 @@ pub(crate) const MSDB: &str = "msdb";
 const ID: u16 = 4;
 /// What is said of a database of this name that is somebody else's.
 const FOREIGN: &str = "Database 'msdb' is not the one that Furrow keeps the history of backups in, \
-    and is left alone. Give it another name with ALTER DATABASE msdb MODIFY NAME, and start the server again.";
+    and is left alone. Give it another name with ALTER DATABASE msdb MODIFY NAME, and start the server \
+    again.";
 /// Session number of what a server does at its start.
 const SYSTEM_SESSION: i32 = 1;
 
-/// Creates `msdb` where there is none, and what its tables lack. Where that cannot be done, the error log says
-/// why, and the server starts without it: BACKUP and RESTORE tell 3009 then.
+/// Creates `msdb` where there is none, and what its tables lack. Where that cannot be done, the error log
+/// says why, and the server starts without it: BACKUP and RESTORE tell 3009 then.
 pub(crate) fn ensure(server: &ServerState) {
     let instance = server.instance();
     let made = match there_is(instance) {
