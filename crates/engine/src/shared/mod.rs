@@ -1,8 +1,10 @@
 //! What the databases of an instance share.
 
 mod list;
+mod listed;
 
-pub(crate) use list::{DatabaseList, Link, Listed, Phase};
+pub(crate) use list::DatabaseList;
+pub(crate) use listed::{Link, Listed, Phase};
 
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicI32, AtomicU32, Ordering};
