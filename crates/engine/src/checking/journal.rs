@@ -60,17 +60,6 @@ pub(crate) struct Journal {
     pages: Vec<(PageId, Box<PageBuf>)>,
 }
 
-/// How a journal and the files on disk belong together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Match {
-    /// The files are of another database, or it was used since.
-    Stranger,
-    /// The journal is not written, or in part.
-    Unfinished,
-    /// All of it is written.
-    Done,
-}
-
 /// A page as it is on disk; `None` behind the end of the file.
 fn raw_page(file: &dyn File, number: PageNo) -> Result<Option<Box<PageBuf>>, EngineError> {
     let at = u64::from(number.0) * PAGE_SIZE as u64;
@@ -267,25 +256,21 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether the journal was computed from this primary file.
-    fn compare(&self, primary: &dyn File) -> Result<Match, EngineError> {
-        if !self.knows(FileId(1), primary)? {
-            return Ok(Match::Stranger);
-        }
-        let Some(now) = raw_page(primary, BOOT_PAGE.page)? else {
-            return Ok(Match::Stranger);
+    /// Whether the journal was computed from this primary file, and nobody has used the database since. That
+    /// it is written already makes no difference: to write it once more changes nothing.
+    fn is_of(&self, primary: &dyn File) -> Result<bool, EngineError> {
+        let page = raw_page(primary, BOOT_PAGE.page)?;
+        let Some(now) = page else {
+            return Ok(false);
         };
-        let [before, after] = &self.boot;
-        if now == *after {
-            return Ok(Match::Done);
+        if !self.knows(FileId(1), primary)? {
+            return Ok(false);
         }
+        let [before, after] = &self.boot;
         let sectors = |page: &PageBuf| page.as_chunks::<SECTOR_BYTES>().0.to_vec();
         let (before, after) = (sectors(before), sectors(after));
         let mut each = sectors(&now).into_iter().zip(before.iter().zip(&after));
-        match each.all(|(now, (before, after))| now == *before || now == *after) {
-            true => Ok(Match::Unfinished),
-            false => Ok(Match::Stranger),
-        }
+        Ok(each.all(|(now, (before, after))| now == *before || now == *after))
     }
 
     fn knows(&self, id: FileId, file: &dyn File) -> Result<bool, EngineError> {
@@ -300,14 +285,11 @@ impl Journal {
             let file = shared.volume.open(path, Open::Existing, Access::Data);
             file.map_err(|e| open_error(path, &e))
         };
-        let mut files = Locked::from([(FileId(1), open(primary)?)]);
-        let compared = match files.get(&FileId(1)) {
-            Some(file) => self.compare(&**file)?,
-            None => Match::Stranger,
-        };
-        if compared != Match::Unfinished {
-            return Ok(compared == Match::Done);
+        let primary = open(primary)?;
+        if !self.is_of(&*primary)? {
+            return Ok(false);
         }
+        let mut files = Locked::from([(FileId(1), primary)]);
         for known in self.files.iter().filter(|known| known.id != FileId(1)) {
             let file = open(&moved.find(shared, (known.id.0, &known.path))?)?;
             // The primary file waits for its own: the journal stays until it comes.
@@ -356,6 +338,7 @@ pub(crate) fn finish_repair(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_io::{MemoryVolume, Volume};
 
     #[test]
     fn a_journal_comes_back_whole_or_not_at_all() {
@@ -383,5 +366,55 @@ mod tests {
         let mut bent = bytes.to_vec();
         bent[4000] ^= 1;
         assert!(Journal::decode(&bent).is_none());
+    }
+
+    fn put(file: &dyn File, number: PageNo, byte: u8) {
+        let at = u64::from(number.0) * PAGE_SIZE as u64;
+        let page = AlignedBuf::copy_of(&[byte; PAGE_SIZE]);
+        file.write_at(at, &page).unwrap();
+    }
+
+    #[test]
+    fn a_journal_of_another_state_is_not_applied() {
+        let volume = MemoryVolume::new();
+        volume.create_dir(Path::new("d")).unwrap();
+        let path = Path::new("d/one.mdf");
+        let file = volume.open(path, Open::Create, Access::Data).unwrap();
+        file.resize(20 * PAGE_SIZE as u64, Fill::Zero).unwrap();
+        put(&*file, PageNo(0), 5);
+        put(&*file, BOOT_PAGE.page, 1);
+        let target = PageId {
+            file: FileId(1),
+            page: PageNo(12),
+        };
+        let journal = Journal {
+            files: vec![Known {
+                id: FileId(1),
+                size: 0,
+                header: crc32c::crc32c(&[5; PAGE_SIZE]),
+                path: path.to_path_buf(),
+            }],
+            boot: [Box::new([1; PAGE_SIZE]), Box::new([2; PAGE_SIZE])],
+            pages: vec![(target, Box::new([7; PAGE_SIZE]))],
+        };
+        let files = Locked::from([(FileId(1), Arc::clone(&file))]);
+        assert!(journal.is_of(&*file).unwrap());
+        // The boot page is torn between before and after.
+        let at = u64::from(BOOT_PAGE.page.0) * PAGE_SIZE as u64;
+        let half = AlignedBuf::copy_of(&[2; SECTOR_BYTES * 3]);
+        file.write_at(at, &half).unwrap();
+        assert!(journal.is_of(&*file).unwrap());
+        // The database was opened since.
+        put(&*file, BOOT_PAGE.page, 3);
+        assert!(!journal.is_of(&*file).unwrap());
+        put(&*file, BOOT_PAGE.page, 1);
+        // Another database has the path, or the file was written since.
+        put(&*file, PageNo(0), 6);
+        assert!(!journal.is_of(&*file).unwrap());
+        put(&*file, PageNo(0), 5);
+        journal.write(&files).unwrap();
+        assert!(journal.is_of(&*file).unwrap());
+        let written = raw_page(&*file, target.page).unwrap().unwrap();
+        assert_eq!(*written, [7; PAGE_SIZE]);
     }
 }

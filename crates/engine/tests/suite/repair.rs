@@ -4,10 +4,10 @@
 
 use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
 use furrow_check::{Options, Progress};
-use furrow_engine::{ColumnSpec, IndexSpec, Session, TableSpec};
-use furrow_format::{PAGE_SIZE, PageId};
+use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, Session, TableSpec};
+use furrow_format::{PAGE_SIZE, PageId, RecoveryModel};
 use furrow_io::{Access, Open, Volume};
-use furrow_types::Value;
+use furrow_types::{Guid, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -134,4 +134,53 @@ fn a_repair_of_a_database_in_use_is_refused() {
         .repair_database(&name, &options, &mut |_| true);
     assert_eq!(refused.unwrap_err().number(), 3702);
     drop(session);
+}
+
+#[test]
+fn while_a_repair_computes_nobody_else_has_the_database() {
+    let (house, _) = damaged();
+    let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
+    let volume = Arc::clone(&house.volume);
+    drop(house);
+    let mut refused = Vec::new();
+    instance
+        .repair_database(&name, &Options::default(), &mut |_| {
+            refused.push(instance.reopen_database(&name).err().unwrap().number());
+            refused.push(instance.detach_database(&name).unwrap_err().number());
+            refused.push(instance.drop_database(&name).unwrap_err().number());
+            refused.push(instance.close_database(&name).unwrap_err().number());
+            true
+        })
+        .unwrap();
+    assert_eq!(refused, [952; 4]);
+    instance.database(&name).unwrap();
+    let journal = Path::new("d/data.mdf_MSSQL_REPAIR");
+    assert!(!volume.exists(journal).unwrap());
+    instance.close_database(&name).unwrap();
+    instance.reopen_database(&name).unwrap();
+}
+
+#[test]
+fn after_a_repair_the_log_chain_begins_anew() {
+    let (house, _) = damaged();
+    let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
+    let mut options = house.db.options();
+    options.recovery_model = RecoveryModel::Full;
+    house.db.set_options(options).unwrap();
+    let full = |db: &Arc<Database>| {
+        let backup = db.begin_backup(BackupScope::Full).unwrap();
+        backup.note_done(Guid([7; 16])).unwrap();
+    };
+    full(&house.db);
+    drop(house.db.begin_log_backup().unwrap());
+    drop(house.db.begin_backup(BackupScope::Differential).unwrap());
+    drop(house);
+    let agreed = instance.repair_database(&name, &Options::default(), &mut |_| true);
+    assert!(!agreed.unwrap().pages.is_empty());
+    let db = instance.database(&name).unwrap();
+    assert_eq!(db.begin_log_backup().err().unwrap().number(), 4214);
+    let differential = db.begin_backup(BackupScope::Differential);
+    assert_eq!(differential.err().unwrap().number(), 3035);
+    full(&db);
+    drop(db.begin_log_backup().unwrap());
 }
