@@ -53,8 +53,9 @@ impl Database {
         Ok(id)
     }
 
-    /// Writes the paths of all files to the catalog: files that are attached need not be where it says. Without
-    /// that, the next start would look for them in the old places. A read-only database is not written.
+    /// Writes the paths of all files to the catalog: files that are attached need not be where it says.
+    /// Without that, the next start would look for them in the old places. A read-only database is not
+    /// written.
     pub(crate) fn note_places(&self) -> Result<(), EngineError> {
         if self.must_be_writable().is_err() {
             return Ok(());

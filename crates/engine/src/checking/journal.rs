@@ -14,7 +14,7 @@
 //!    `after_a_repair_the_log_chain_begins_anew`.
 
 use crate::files::{is_own_boot, open_error, repair_path};
-use crate::opening::Moved;
+use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
 use furrow_format::boot::field;

@@ -382,7 +382,8 @@ pub(crate) fn remove_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Res
     Ok(true)
 }
 
-/// Removes a file with its double-write file and the journal of a repair, as far as they are there, whatever they hold.
+/// Removes a file with its double-write file and the journal of a repair, as far as they are there, whatever
+/// they hold.
 pub(crate) fn remove_any(volume: &dyn Volume, path: &Path) -> Result<(), IoError> {
     for path in [&repair_path(path), path, &double_write_path(path)] {
         if volume.exists(path)? {

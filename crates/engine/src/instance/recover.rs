@@ -3,8 +3,8 @@
 use super::Instance;
 use super::restore::Restoring;
 use crate::database::Database;
-use crate::opening::{self, Moved};
-use crate::shared::{Listed, Phase};
+use crate::opening;
+use crate::shared::{Listed, Moved, Phase};
 use furrow_format::DatabaseId;
 use furrow_tables::EngineError;
 use std::path::PathBuf;

@@ -125,16 +125,7 @@ impl Instance {
             return Err(EngineError::refused(3116, &[]));
         }
         let old = take_places(&mut listed, spec, chosen);
-        // Both places belong to the database until the old files are gone.
-        let both = Listed {
-            paths: listed
-                .paths
-                .iter()
-                .chain(old.iter().map(|p| &p.path))
-                .cloned()
-                .collect(),
-            ..listed.clone()
-        };
+        let both = in_both_places(&listed, &old);
         list.change(|all| {
             all.retain(|d| d.id != both.id);
             all.push(both);
@@ -233,6 +224,16 @@ impl Instance {
             }
         }
         Ok(())
+    }
+}
+
+/// The database with the old places of its files and the new ones. Both belong to it until the old files are
+/// gone.
+fn in_both_places(listed: &Listed, old: &[FilePlan]) -> Listed {
+    let old = old.iter().map(|plan| &plan.path);
+    Listed {
+        paths: listed.paths.iter().chain(old).cloned().collect(),
+        ..listed.clone()
     }
 }
 

@@ -3,11 +3,9 @@
 mod attach;
 mod bootstrap;
 mod create;
-mod moved;
 mod open;
 mod rebuild;
 
 pub(crate) use attach::{RestingPrimary, attach_resting, open_resting};
 pub(crate) use create::{check_paths, create, header_of, space_options};
-pub(crate) use moved::Moved;
 pub(crate) use open::{birth, open, sniff, state_after};

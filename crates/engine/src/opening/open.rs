@@ -13,7 +13,6 @@
 //! header and the allocation maps are read.
 
 use super::create::space_options;
-use super::moved::Moved;
 use super::rebuild::{find_log, new_log, prove_current};
 use crate::backup::chain_of;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
@@ -22,7 +21,7 @@ use crate::files::{
     files_in_pool, read_boot, read_files1,
 };
 use crate::keeper::Keeper;
-use crate::shared::Shared;
+use crate::shared::{Moved, Shared};
 use furrow_format::{
     BOOT_PAGE, Boot, DatabaseId, FileHeader, FileHeaderError, FileId, Lsn, OwnBoot, PageId, PageNo,
     TxnId,

@@ -19,9 +19,8 @@
 //! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
 //! of a log, by the checkpoints that the headers of the data files know of.
 
-use super::moved::Moved;
 use crate::files::{Made, open_error};
-use crate::shared::Shared;
+use crate::shared::{Moved, Shared};
 use furrow_format::{Boot, FileHeader, Lsn, NEW_LOG_APART};
 use furrow_io::{Access, File, IoErrorKind, Open, Volume};
 use furrow_log::{Log, LogConfig, is_unfinished};

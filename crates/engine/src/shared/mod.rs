@@ -2,9 +2,11 @@
 
 mod list;
 mod listed;
+mod moved;
 
 pub(crate) use list::DatabaseList;
 pub(crate) use listed::{Link, Listed, Phase};
+pub(crate) use moved::Moved;
 
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicI32, AtomicU32, Ordering};

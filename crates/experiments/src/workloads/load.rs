@@ -244,12 +244,16 @@ pub fn run(
     let busy = ticks
         .zip(host::cpu_ticks())
         .and_then(|(a, b)| b.busy_percent_since(a));
-    let cpus = thread::available_cpus() as f64;
-    worked.cpu_other_s =
-        busy.map(|percent| (percent / 100.0 * cpus * worked.seconds - worked.cpu_s).max(0.0));
+    worked.cpu_other_s = busy.map(|percent| cpu_of_others(percent, &worked));
     worked.looks = looks;
     worked.counters = (before, after);
     Ok(worked)
+}
+
+/// Processor seconds of other programs while the machine was busy to so many percent.
+fn cpu_of_others(busy_percent: f64, worked: &Worked) -> f64 {
+    let cpus = thread::available_cpus() as f64;
+    (busy_percent / 100.0 * cpus * worked.seconds - worked.cpu_s).max(0.0)
 }
 
 /// Where so many sessions count their latencies.

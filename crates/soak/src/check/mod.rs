@@ -124,7 +124,7 @@ fn mend(files: &MemoryFiles) -> Mended {
         ..Options::default()
     };
     // A primary file that is none any more is refused.
-    let Ok(repaired) = repair(files, &options) else {
+    let Ok(repaired) = repair(files, &options, (None, None)) else {
         return Mended::Refused;
     };
     let header = |f: &Finding| f.page.is_some_and(|page| page.page.0 == 0);
@@ -178,7 +178,8 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
         workers: 1,
         ..Options::default()
     };
-    let nothing = repair(&made.files, &options).map_err(|error| format!("seed {seed}: {error}"))?;
+    let nothing = repair(&made.files, &options, (None, None))
+        .map_err(|error| format!("seed {seed}: {error}"))?;
     if !nothing.pages.is_empty() || !nothing.found.is_empty() {
         return Err(format!("seed {seed}: a repair changes a sound database"));
     }

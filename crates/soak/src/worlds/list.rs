@@ -358,6 +358,6 @@ fn log_wraps() -> World {
         .step(Step::Checkpoint)
         .committed(|s| s.change((0, CLUSTERED), 1..=10, Size::Long))
         .step(Step::Checkpoint)
-        .committed(|s| s.change((0, CLUSTERED), 14..=23, Size::Long))
+        .committed(|s| s.change((0, CLUSTERED), 15..=23, Size::Long))
         .world("the log begins again from the front", layout)
 }

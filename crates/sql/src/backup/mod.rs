@@ -14,7 +14,7 @@ pub(crate) use restore::restore;
 
 use crate::msdb::{SetOnMedia, note_backup};
 use crate::paths::path;
-use furrow_backup::media::BackupKind;
+use furrow_backup::media::{BackupKind, SetInfo};
 use furrow_backup::{
     BackupError, BackupReport, BufferFigures, Device as Target, FilePages, Listener, Step,
     backup_database, backup_log, backup_tail,
@@ -190,10 +190,8 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
         return Err(unsupported("MIRROR TO"));
     }
     let name = database_name(run, &written.database)?;
-    let mut devices = Vec::new();
-    for written in &written.to {
-        devices.push(device(run, written)?);
-    }
+    let devices = written.to.iter().map(|to| device(run, to));
+    let devices = devices.collect::<Result<Vec<_>>>()?;
     let asked = options::backup(run, &written.options, written.log);
     let asked = asked.map_err(|e| refused(e, statement))?;
     let db = match run.cx.server.instance().database(&name) {
@@ -240,11 +238,7 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     if report.info.damaged {
         run.inform(Message::new(3042, &[]));
     }
-    let called = match report.info.kind {
-        BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL".to_owned(),
-        BackupKind::Files => format!("BACKUP DATABASE...FILE={}", parts::names(&report.info)),
-        _ => statement.to_owned(),
-    };
+    let called = called(&report.info, statement);
     let set = SetOnMedia {
         stripes: &report.stripes,
         position: report.position,
@@ -255,6 +249,15 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     log_backup(run, &report, &request.devices);
     run.done(None);
     Ok(())
+}
+
+/// The statement as the closing message names it.
+fn called(info: &SetInfo, statement: &str) -> String {
+    match info.kind {
+        BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL".to_owned(),
+        BackupKind::Files => format!("BACKUP DATABASE...FILE={}", parts::names(info)),
+        _ => statement.to_owned(),
+    }
 }
 
 /// Whether a database is there, and not open.

@@ -15,6 +15,7 @@ use furrow_backup::{
 };
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
+use furrow_engine::Instance;
 use furrow_engine::StopPoint;
 use furrow_format::PageId;
 use furrow_messages::Message;
@@ -275,18 +276,19 @@ fn database(
     note_restore(run, &restored);
     let called = what.called(statement, &report.info);
     run.inform(closing(&called, report.pages, report.elapsed_us));
-    let devices: Vec<String> = paths
-        .iter()
-        .map(|p| format!("'{}'", shown_path(p)))
-        .collect();
-    let text = format!(
-        "Database was restored: Database: {name}, devices: {}.",
-        devices.join(", ")
-    );
-    let source = furrow_observe::errorlog::Source::Backup;
-    instance.error_log().write(source, &text);
+    log_restore(&instance, name, &paths);
     run.done(None);
     Ok(())
+}
+
+/// Notes a restore in the error log.
+fn log_restore(instance: &Instance, name: &str, paths: &[PathBuf]) {
+    let shown = |path: &PathBuf| format!("'{}'", shown_path(path));
+    let devices: Vec<String> = paths.iter().map(shown).collect();
+    let devices = devices.join(", ");
+    let text = format!("Database was restored: Database: {name}, devices: {devices}.");
+    let source = furrow_observe::errorlog::Source::Backup;
+    instance.error_log().write(source, &text);
 }
 
 /// Where the files of a set went.

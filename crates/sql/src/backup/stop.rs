@@ -99,7 +99,7 @@ mod tests {
         let place = Lsn::new(53, 29_972, 1);
         assert_eq!(lsn("53000002997200001"), place);
         assert_eq!(lsn("0x00000035:00007514:0001"), place);
-        assert_eq!(place.map(|l| l.to_numeric()), Some(53_000_002_997_200_001));
+        assert_eq!(place.map(Lsn::to_numeric), Some(53_000_002_997_200_001));
         assert_eq!((lsn("x"), lsn("")), (None, None));
     }
 }

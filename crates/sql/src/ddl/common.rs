@@ -5,6 +5,7 @@ use furrow_context::context::Context;
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::parse::parse;
 use furrow_context::run::Run;
+use furrow_context::system_databases::is_system;
 use furrow_engine::{Database, ModuleKind};
 use furrow_messages::Message;
 use furrow_tsql::ast::Statement;
@@ -140,4 +141,12 @@ fn has_rows(cx: &mut Context, query: &Query) -> Result<bool> {
         Ok(())
     })?;
     Ok(found)
+}
+
+/// 1801 for a new database with the name of a system database, whether that exists or not.
+pub(super) fn not_of_system(name: &str) -> Result<()> {
+    match is_system(name) {
+        true => refuse(1801, &[name.into()]),
+        false => Ok(()),
+    }
 }

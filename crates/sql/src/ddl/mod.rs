@@ -17,14 +17,16 @@ mod options;
 mod snapshot;
 mod table;
 
-use common::{bind_check, bracketed, column_named, named, of_kind, outside_transaction, violates};
+use common::{
+    bind_check, bracketed, column_named, named, not_of_system, of_kind, outside_transaction,
+    violates,
+};
 pub(crate) use common::{identity_insert, some_row};
 
 pub(crate) use columns::check_padding;
 
-use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::error::{Result, unsupported};
 use furrow_context::run::Run;
-use furrow_context::system_databases::is_system;
 use furrow_engine::ModuleKind;
 use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::{Statement, Stmt};
@@ -69,13 +71,5 @@ fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
         "SCHEMA" => module::drop_schema(run, written),
         "DATABASE" => database::drop(run, written),
         other => Err(unsupported(&format!("DROP {other}"))),
-    }
-}
-
-/// 1801 for a new database with the name of a system database, be it there or not.
-fn not_of_system(name: &str) -> Result<()> {
-    match is_system(name) {
-        true => refuse(1801, &[name.into()]),
-        false => Ok(()),
     }
 }

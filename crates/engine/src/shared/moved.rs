@@ -1,6 +1,6 @@
 //! Where the files of a database are, when not where its catalog says.
 
-use crate::shared::Shared;
+use super::Shared;
 use furrow_format::Lsn;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ pub(crate) struct Moved {
 
 impl Moved {
     /// Of a restore, the end of the log that it is from.
-    pub(super) fn restored_to(&self, end: Lsn) -> Option<Lsn> {
+    pub(crate) fn restored_to(&self, end: Lsn) -> Option<Lsn> {
         Some(end).filter(|_| !self.by_id.is_empty())
     }
 
@@ -52,7 +52,7 @@ impl Moved {
 
     /// Where else a data file may be that was not found at `tried`: the primary file may be of a copy, whose
     /// original still lies in the recorded place.
-    pub(super) fn elsewhere(
+    pub(crate) fn elsewhere(
         &self,
         shared: &Shared,
         tried: &Path,
