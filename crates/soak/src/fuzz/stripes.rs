@@ -190,6 +190,23 @@ impl Stripe {
     }
 }
 
+impl Stripe {
+    /// Whether a byte has changed that is authenticated in an encrypted set: neither the stripe header nor a
+    /// tail, which has no payload, neither a checksum nor padding.
+    fn is_authenticated(&self, at: usize, image: &[u8]) -> bool {
+        let stored = self.image.get(at + STORED..).and_then(|b| b.first_chunk());
+        let stored = u32::from_le_bytes(stored.copied().unwrap_or_default()) as usize;
+        let ends = at + UNIT + stored;
+        let is_checksum = |n: usize| {
+            let of = |field| (at + field..at + field + 4).contains(&n);
+            of(CHUNK_CRC) || of(PAYLOAD_CRC)
+        };
+        let is_chunk = at > 0 && self.image.get(at + 8) != Some(&TAIL);
+        let mut bytes = self.image.iter().zip(image).enumerate();
+        is_chunk && bytes.any(|(n, (a, b))| a != b && n < ends && !is_checksum(n))
+    }
+}
+
 impl Target for Stripes {
     fn read_one(&mut self, dice: &mut Dice) -> Result<(), String> {
         match dice.pick(&self.0) {
@@ -219,10 +236,8 @@ impl Stripe {
         self.write(at, now.unwrap_or_default())?;
         let read = self.read();
         self.write(at, before.unwrap_or_default())?;
-        // Right checksums make damage look sound, but not in the chunks of an encrypted set. Its header and
-        // its tail have no payload, and so no authentication.
-        let is_tail = self.image.get(at + 8) == Some(&TAIL);
-        let trusted = repaired && (self.key.is_none() || at == 0 || is_tail);
+        // Right checksums make damage look sound, but not where an encrypted set is authenticated.
+        let trusted = repaired && !(self.key.is_some() && self.is_authenticated(at, &image));
         match read {
             Some(_) if changed && !trusted => Err(format!("damage at {at} is not noticed")),
             _ => Ok(()),
