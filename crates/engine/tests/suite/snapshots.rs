@@ -378,6 +378,7 @@ fn a_revert_over_a_lost_page_is_refused_before_anything_is_written() {
         let pages = bytes.as_chunks_mut::<PAGE_SIZE>().0;
         let page = pages.iter_mut().rfind(|page| is_data(page));
         let lost = page.map(|page| page.fill(0)).is_some();
+        volume.remove(path).unwrap();
         furrow_io::write_file(&volume, path, &bytes).unwrap();
         lost
     });
