@@ -53,7 +53,12 @@ pub(super) fn run(
             && let Some(slot) = run.free.pop()
         {
             match load.next() {
-                Some(op) => run.push(slot, op),
+                Some(op) => {
+                    run.push(slot, op);
+                    // Each request is on its way before the next one is drawn: requests that are submitted
+                    // together leave a fast device idle meanwhile. An error comes again below.
+                    let _again_below = run.ring.submit();
+                }
                 None => {
                     run.free.push(slot);
                     more = false;

@@ -233,6 +233,12 @@ pub(super) fn short(text: &str, pixels: f64) -> String {
     text.chars().take(most - 1).chain(['\u{2026}']).collect()
 }
 
+/// The width that names beside a chart take, between two bounds.
+pub(super) fn room_for<'a>(names: impl Iterator<Item = &'a str>, (least, most): (f64, f64)) -> f64 {
+    let longest = names.map(|name| name.chars().count()).max().unwrap_or(0);
+    (super::words::to_f64(longest as u64) * 7.5 + 12.0).clamp(least, most.max(least))
+}
+
 fn tooltip(tip: &str) -> String {
     if tip.is_empty() {
         String::new()

@@ -77,7 +77,7 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
         results.answer
     );
     let sentence = &results.answer.sentence;
-    let begin = "no difference shown; 1 file may do as well. ";
+    let begin = "No difference shown; 1 file may do as well. ";
     assert!(sentence.starts_with(begin), "{sentence}");
     assert!(
         sentence.contains(" more blocks (") && sentence.contains(") would find a difference of "),

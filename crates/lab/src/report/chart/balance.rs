@@ -1,7 +1,7 @@
 //! How evenly the data files shared the writes: one cell a file, one row a level.
 
 use crate::report::derive::{Balance, FileShare};
-use crate::report::svg::{Anchor, Figure, Size, Svg, short};
+use crate::report::svg::{Anchor, Figure, Size, Svg, room_for, short};
 use crate::report::words::{bytes, change, figure, latency, level_name, round_u64, to_f64};
 use crate::results::Results;
 use maud::{Markup, Render, html};
@@ -65,7 +65,14 @@ fn shade(of_even: f64) -> u64 {
 
 fn draw(balances: &[Balance], size: Size) -> Svg {
     let row = if size.narrow { 26.0 } else { 34.0 };
-    let left = if size.narrow { 30.0 } else { 60.0 };
+    let left = room_for(
+        balances.iter().map(|balance| &*balance.level),
+        if size.narrow {
+            (30.0, size.width * 0.36)
+        } else {
+            (60.0, 200.0)
+        },
+    );
     let log_width = if size.narrow { 44.0 } else { 74.0 };
     let gap = 14.0;
     let right = size.width - log_width - gap;

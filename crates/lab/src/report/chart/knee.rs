@@ -1,9 +1,9 @@
 //! The main chart: every run as a dot, each level's mean with its interval, baseline, margin and knee.
 
-use super::{Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
+use super::{Plot, axis_title, level_label, level_positions, percent_tick, plain_tick, slot};
 use crate::report::MOST_ROWS;
 use crate::report::derive::mean;
-use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range, short};
+use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range};
 use crate::report::words::{chance, figure, level_name, measure, round_percent, to_f64};
 use crate::results::{Interval, LevelResult, Results, Run};
 use maud::{Markup, html};
@@ -382,13 +382,7 @@ fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
     let knee = results.knee.as_ref().filter(|_| room);
     let shares = knee.map(|knee| knee.shares.as_slice()).unwrap_or_default();
     for (level, x) in results.levels.iter().zip(xs) {
-        svg.text(
-            "level",
-            Anchor::Middle,
-            *x,
-            plot.bottom + 20.0,
-            &short(&level.level, slot(xs, 110.0)),
-        );
+        level_label(svg, (*x, plot.bottom + 20.0), &level.level, slot(xs, 110.0));
         if let Some(share) = shares.iter().find(|share| share.level == level.level) {
             let text = chance(share.probability);
             svg.text("share", Anchor::Middle, *x, plot.bottom + 38.0, &text);

@@ -84,15 +84,16 @@ pub(super) fn percent_tick(value: f64, ticks: &[f64]) -> String {
     format!("{sign}{}%", text.replace('-', "\u{2212}"))
 }
 
-/// The place of each level from left to right: by its logarithm where all levels are numbers above 0, evenly
-/// otherwise.
+/// The place of each level from left to right: by its logarithm where all levels are numbers above 0 and no
+/// two are equal, evenly otherwise. Levels of two factors share the numbers of the first one.
 pub(super) fn level_positions(results: &Results, from: f64, to: f64) -> Vec<f64> {
     let logs: Option<Vec<f64>> = results
         .levels
         .iter()
         .map(|level| level.value.filter(|value| *value > 0.0).map(f64::log2))
         .collect();
-    let places = logs.unwrap_or_else(|| {
+    let differ = |logs: &Vec<f64>| logs.windows(2).all(|pair| pair.first() < pair.last());
+    let places = logs.filter(differ).unwrap_or_else(|| {
         (0..results.levels.len())
             .map(|at| super::words::to_f64(at as u64))
             .collect()
@@ -111,6 +112,20 @@ pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
             _ => None,
         })
         .fold(widest, f64::min)
+}
+
+/// The name of a level under its place. One that is too wide has a line for each factor.
+pub(super) fn level_label(svg: &mut Svg, (x, y): (f64, f64), name: &str, width: f64) {
+    let whole = super::svg::short(name, width);
+    let lines: Vec<&str> = match whole == name {
+        true => vec![name],
+        false => name.split(" / ").collect(),
+    };
+    for (line, text) in lines.iter().enumerate() {
+        let y = y + 14.0 * super::words::to_f64(line as u64);
+        let text = super::svg::short(text, width);
+        svg.text("level", Anchor::Middle, x, y, &text);
+    }
 }
 
 /// A table's caption, with a note when not all rows are shown.

@@ -1,7 +1,7 @@
 //! The published shape as a ghost beside ours.
 
-use super::{Plot, axis_title, level_positions, percent_tick, slot};
-use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range, short};
+use super::{Plot, axis_title, level_label, level_positions, percent_tick, slot};
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
 use crate::report::words::{change, change_range};
 use crate::results::{LevelResult, Published, PublishedPoint, Results};
 use maud::{Markup, Render, html};
@@ -187,13 +187,7 @@ fn draw_ours(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale, xs: &[f64]
             let tip = format!("this experiment at {}: {}", level.level, change(ratio));
             svg.mark(0, (*x, y.px(ratio - 1.0)), 4.6, "ours-point", &tip);
         }
-        svg.text(
-            "level",
-            Anchor::Middle,
-            *x,
-            plot.bottom + 20.0,
-            &short(&level.level, slot(xs, 110.0)),
-        );
+        level_label(svg, (*x, plot.bottom + 20.0), &level.level, slot(xs, 110.0));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::Plot;
 use crate::report::derive::{LevelTime, TimeSpent};
-use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, short};
+use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, room_for, short};
 use crate::report::words::{figure, latency, level_name, percent, to_f64};
 use crate::results::Results;
 use maud::{Markup, Render, html};
@@ -82,7 +82,14 @@ fn legend(time: &TimeSpent) -> Markup {
 fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
     let row = if size.narrow { 34.0 } else { 40.0 };
     let plot = Plot {
-        left: if size.narrow { 40.0 } else { 60.0 },
+        left: room_for(
+            time.levels.iter().map(|level| &*level.level),
+            if size.narrow {
+                (40.0, size.width * 0.36)
+            } else {
+                (60.0, 200.0)
+            },
+        ),
         right: size.width - if size.narrow { 12.0 } else { 64.0 },
         top: 8.0,
         bottom: 8.0 + row * to_f64(time.levels.len() as u64),

@@ -18,6 +18,15 @@ pub(super) struct Sentences<'a> {
     pub(super) more: Option<More>,
 }
 
+/// A sentence with a capital letter at its beginning.
+fn capitalized(sentence: String) -> String {
+    let mut letters = sentence.chars();
+    match letters.next().filter(char::is_ascii_lowercase) {
+        Some(first) => first.to_ascii_uppercase().to_string() + letters.as_str(),
+        None => sentence,
+    }
+}
+
 impl Sentences<'_> {
     /// The one sentence of the answer: the named level, then every other level that was shown to differ.
     pub(super) fn headline(
@@ -32,7 +41,7 @@ impl Sentences<'_> {
             None => self.nothing_is_named(ladder),
         };
         // The badge shows what kind of answer it is; the sentence need not repeat that.
-        match badge {
+        capitalized(match badge {
             Badge::Screening if named.is_some() => {
                 format!("{} blocks suggest: {sentence}", self.facts.plan.blocks)
             }
@@ -40,7 +49,7 @@ impl Sentences<'_> {
                 format!("the baseline differs from itself, so this is no verdict: {sentence}")
             }
             _ => sentence,
-        }
+        })
     }
 
     /// `1 file is enough: no other level is better by more than 2%`.
