@@ -133,7 +133,9 @@ class_table! {
         IoCompletion "IO_COMPLETION" DISK,
             "Other reads: the log in recovery, sort spills, maps read by a backup.";
         WriteCompletion "WRITE_COMPLETION" DISK,
-            "A write that must end: file headers, snapshot files, what bulk loads force.";
+            "A write that must end: file headers, what bulk loads force.";
+        ReplicaWrites "REPLICA_WRITES" DISK,
+            "The image of a page is written to the file of a database snapshot or of a consistency check.";
         BackupIo "BACKUPIO" DISK, "A backup or restore waits for its device.";
         BackupBuffer "BACKUPBUFFER" BACKUP, "A backup or restore waits for a free or a filled buffer.";
         BackupThread "BACKUPTHREAD" BACKUP, "The leader of a backup waits for its threads.";

@@ -6,6 +6,8 @@ use super::sparse::SparseFiles;
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo};
 use furrow_io::sync::atomic::Ordering;
 use furrow_io::{AlignedBuf, IoError};
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
 
 /// Pages that are copied at once.
 const COPY_PAGES: usize = 256;
@@ -38,6 +40,7 @@ impl PageSnapshot {
                 return;
             }
             let mut buffer = AlignedBuf::new(some.len() * PAGE_SIZE);
+            let _wait = task::wait(WaitType::ReplicaWrites, Resource::None);
             let copied = copy(source, &some, &mut buffer)
                 .and_then(|()| sparse.put(id, &some, &buffer))
                 .inspect(|()| self.images.stored(some.len() as u64));

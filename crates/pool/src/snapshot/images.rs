@@ -6,6 +6,8 @@ use furrow_format::{FileId, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageVerify
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::{AlignedBuf, IoError};
+use furrow_observe::task::{self, Resource};
+use furrow_observe::waits::WaitType;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -239,7 +241,9 @@ impl Images {
             let pages: Vec<PageNo> = run.iter().map(|(page, _)| page.page).collect();
             let bytes = &staging[..run.len() * PAGE_SIZE];
             debug_assert!(pages.is_sorted(), "a batch is in the order of its pages");
+            let wait = task::wait(WaitType::ReplicaWrites, Resource::None);
             store.write(file, &pages, bytes)?;
+            wait.finish();
             for (page, written) in run {
                 self.spilled(*page, written);
             }

@@ -1,5 +1,6 @@
 //! Commands about the instance and the session: SQLPERF, ERRORLOG, caches, USEROPTIONS.
 
+use super::call::bad;
 use super::{Call, Command, INFO};
 use crate::procs::cycle_error_log;
 use crate::value::{INT, REAL, SMALLINT, SYSNAME, int, nvarchar, small, text};
@@ -55,6 +56,14 @@ pub(super) static COMMANDS: &[Command] = &[
         },
     },
     Command {
+        name: "FREESYSTEMCACHE",
+        syntax: "DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans') \
+            [WITH MARK_IN_USE_FOR_REMOVAL, NO_INFOMSGS]",
+        text: "Empties the caches of batches that have been read, of all connections, as DBCC FREEPROCCACHE does.",
+        options: &["MARK_IN_USE_FOR_REMOVAL", "NO_INFOMSGS"],
+        run: free_system_cache,
+    },
+    Command {
         name: "INPUTBUFFER",
         syntax: "DBCC INPUTBUFFER (session_id [, 0]) [WITH NO_INFOMSGS]",
         text: "Shows what a session has sent last.",
@@ -69,6 +78,19 @@ pub(super) static COMMANDS: &[Command] = &[
         run: user_options,
     },
 ];
+
+/// The caches of SQL Server that exist here: one of them.
+const CACHES: &[&str] = &["ALL", "SQL Plans", "Object Plans"];
+
+fn free_system_cache(run: &mut Run<'_>, call: &Call) -> Result<()> {
+    call.takes(1..=1)?;
+    let name = call.text(0)?;
+    if !CACHES.iter().any(|cache| cache.eq_ignore_ascii_case(name)) {
+        return bad(0);
+    }
+    run.cx.server.forget_texts();
+    Ok(())
+}
 
 static LOGSPACE: &[ViewColumn] = &[
     nullable("Database Name", SYSNAME),
