@@ -32,7 +32,6 @@ const LINES: &[(&str, usize)] = &[
     ("lab", 3),
     ("messages", 4),
     ("soak", 2),
-    ("sql", 35),
     ("sysviews", 30),
 ];
 
