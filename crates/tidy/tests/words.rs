@@ -23,16 +23,11 @@ const WORDS: &[(&str, &str)] = &[
 /// Lines with such words, by crate (`docs` for the pages). Each number may only fall.
 const LINES: &[(&str, usize)] = &[
     ("backup", 1),
-    ("bench", 1),
     ("check", 19),
     ("context", 25),
     ("docs", 4),
     ("engine", 53),
     ("experiments", 7),
-    ("lab", 3),
-    ("messages", 4),
-    ("soak", 2),
-    ("sysviews", 30),
 ];
 
 fn root() -> PathBuf {
