@@ -24,7 +24,6 @@ const WORDS: &[(&str, &str)] = &[
 const LINES: &[(&str, usize)] = &[
     ("backup", 1),
     ("check", 19),
-    ("context", 25),
     ("docs", 4),
     ("engine", 53),
     ("experiments", 7),
