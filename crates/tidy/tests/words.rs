@@ -25,7 +25,6 @@ const LINES: &[(&str, usize)] = &[
     ("backup", 1),
     ("check", 19),
     ("docs", 4),
-    ("engine", 53),
     ("experiments", 7),
 ];
 
