@@ -108,7 +108,7 @@ pub(crate) fn kind(index: &Index) -> (u8, &'static str) {
     }
 }
 
-/// The name, which a heap has not.
+/// The name; NULL for a heap.
 fn name(index: &Index) -> Value {
     match index.kind() {
         IndexKind::Heap => Value::Null,
