@@ -102,7 +102,8 @@ impl MediaSet {
         places.into_iter().map(info).collect()
     }
 
-    /// The place of a set in each stripe. 3287 if a stripe does not have it, 3258 if it has another set there.
+    /// The place of a set in each stripe. 3287 if a stripe does not have it, 3258 if it has another set at
+    /// this position.
     pub(super) fn places(&self, position: u16) -> Result<Vec<SetPlace>, BackupError> {
         let mut places: Vec<SetPlace> = Vec::new();
         for stripe in &self.stripes {

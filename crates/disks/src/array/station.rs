@@ -84,7 +84,8 @@ impl Station {
         self.in_service -= 1;
     }
 
-    /// Starts the next operation if one waits and the drive can take it: returns its owner and when it is done.
+    /// Starts the next operation if one waits and the drive can take it. Returns its owner and when it is
+    /// done.
     pub(super) fn start(&mut self, now: u64) -> Option<(u32, u64)> {
         if self.in_service >= self.slots || self.window.is_empty() {
             return None;
