@@ -5,9 +5,9 @@
 //! tests. Read-only. It reads files of ours and of SQL Server, versions 611 to 957.
 //!
 //! # Invariants
-//! - **An alarm is true.** What real files are known to do (stale first pages, hints left set, garbage in
-//!   pages nobody uses) is no finding; order of text counts where it is certain (see `order`). Files that
-//!   this engine wrote are held to stricter rules than those of SQL Server.
+//! - **Every finding is real.** Properties of real files (stale first pages, hints left set, garbage in
+//!   unused pages) are no findings; the order of text counts where it is certain (see `order`). Files that
+//!   this engine wrote must meet stricter rules than those of SQL Server.
 //! - **What is said has a place**: SQL Server's message number, file, page, table, what was expected, and
 //!   one sentence in plain words.
 //! - **Order does not matter**: pages are judged alone, in whatever order they come; what a page says of
