@@ -43,7 +43,7 @@ static SHRUNK: &[ViewColumn] = &[
 /// Pages of a mebibyte.
 const MB_PAGES: i64 = 128;
 
-/// What is done besides the target.
+/// The mode of a shrink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShrinkMode {
     Both,
@@ -61,7 +61,7 @@ impl ShrinkMode {
     }
 }
 
-/// The arguments from the second on: a number, and a word.
+/// The second and third argument: a number, and a word.
 fn target(call: &Call) -> Result<(Option<i64>, ShrinkMode)> {
     let (mut number, mut mode) = (None, ShrinkMode::Both);
     for (at, arg) in call.args.iter().enumerate().skip(1) {
@@ -165,7 +165,7 @@ fn shrink_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
             true => db.shrink_file(&file.name, mode.to(None))?,
             false => {
                 let state = db.shrink_state(file.id)?;
-                // So many percent of the file are to be free after.
+                // This percentage of the file is to be free afterwards.
                 let wanted = (state.used_pages * 100).div_ceil(100 - left);
                 let wanted = wanted.max(state.least_pages);
                 match wanted < state.size_pages {

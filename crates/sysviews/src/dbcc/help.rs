@@ -1,4 +1,4 @@
-//! HELP: how commands are written.
+//! HELP: the syntax of commands.
 
 use super::{Call, Command, INFO};
 use furrow_context::error::{Result, refuse};

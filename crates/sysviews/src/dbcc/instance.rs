@@ -92,7 +92,7 @@ fn sqlperf(run: &mut Run<'_>, call: &Call) -> Result<()> {
                     continue;
                 };
                 let usage = db.log_view().usage;
-                // The header of 8 KB before the virtual log files is left out, as SQL Server does.
+                // As in SQL Server, the header of 8 KB before the virtual log files is left out.
                 let size = usage.total_bytes as f64;
                 let used = usage.used_bytes as f64;
                 rows.push(vec![

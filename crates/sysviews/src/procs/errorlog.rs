@@ -59,7 +59,7 @@ static COLUMNS: &[ViewColumn] = &[
     column("Text", DataType::sized(TypeId::NVarChar, -1)),
 ];
 
-/// What DBCC ERRORLOG does too.
+/// Begins a new error log, also for DBCC ERRORLOG.
 pub(crate) fn cycle_error_log(run: &Run<'_>) -> Result<()> {
     let log = run.cx.server.instance().error_log();
     Ok(log.cycle().map_err(EngineError::Io)?)

@@ -1,4 +1,4 @@
-//! Files and filegroups: `sys.database_files`, `sys.filegroups` and their like.
+//! Files and filegroups: `sys.database_files`, `sys.filegroups` and others.
 
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::value::*;
@@ -122,13 +122,13 @@ fn max_size(file: &FileView) -> i32 {
     }
     match (file.max_pages, file.filegroup) {
         (Some(pages), _) => i32::try_from(pages).unwrap_or(i32::MAX),
-        // A log that may grow without end is said to end at 2 TB.
+        // The maximum size of a log without a limit is shown as 2 TB.
         (None, 0) => 268_435_456,
         (None, _) => -1,
     }
 }
 
-/// How a file grows: pages or percent, and whether it is percent.
+/// The growth of a file: pages or percent, and whether it is percent.
 pub(crate) fn growth(growth: FileGrowth) -> (i32, bool) {
     match growth {
         FileGrowth::None => (0, false),
@@ -227,7 +227,7 @@ fn sysfiles(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Pages that tables and indexes of users have reserved, by file.
+/// Pages reserved by user tables and their indexes, by file.
 fn user_pages(db: &Arc<Database>) -> Result<BTreeMap<FileId, u64>> {
     let mut counted = BTreeMap::new();
     for table in db.catalog().tables() {

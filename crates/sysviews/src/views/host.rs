@@ -1,7 +1,7 @@
-//! The machine below: `sys.dm_os_sys_info`, `sys.dm_os_volume_stats`.
+//! The machine: `sys.dm_os_sys_info`, `sys.dm_os_volume_stats`.
 //!
-//! What the machine does not tell is NULL. There are no schedulers here: statements run on the threads that
-//! the system schedules, so that the columns about schedulers and workers are NULL, too.
+//! Values that the machine does not report are NULL. There are no schedulers here: statements run on threads
+//! that the operating system schedules, so columns about schedulers and workers are NULL, too.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;

@@ -1,4 +1,4 @@
-//! Single pages: their headers, and what the maps say of them.
+//! Single pages: their headers, and their entries in the allocation maps.
 
 use super::storage::page_type_desc;
 use super::{Rows, SystemView, ViewContext, columns};
@@ -95,7 +95,7 @@ fn crack(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 }
 
 /// Object, index and partition of an allocation unit: from the definitions in memory, or from the base tables
-/// where it is one of theirs.
+/// if the unit belongs to one of them.
 fn owner(db: &Arc<Database>, unit: AllocUnitId) -> Result<[Value; 3]> {
     for table in db.catalog().tables() {
         let indexes = table.indexes().iter();

@@ -64,7 +64,7 @@ fn parameters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
                 tiny(of.scale),
                 bit(parameter.output),
                 bit(false),
-                // Of defaults in T-SQL SQL Server's catalog knows nothing either.
+                // SQL Server's catalog does not record defaults of T-SQL procedures either.
                 bit(false),
                 bit(false),
                 Value::Null,

@@ -1,4 +1,4 @@
-//! `sys.sysprocesses`: sessions and what they wait for, under the names of old.
+//! `sys.sysprocesses`: sessions and their waits, under the names of the compatibility view.
 
 use super::sessions::{connected, database_id, wait_of};
 use super::{Rows, SystemView, ViewContext, columns};
@@ -38,7 +38,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     rows: processes,
 }];
 
-/// Bytes with zeros behind them.
+/// Bytes, padded with zeros.
 fn binary(bytes: &[u8], length: usize) -> Value {
     let mut all = bytes.to_vec();
     all.resize(length, 0);

@@ -278,7 +278,7 @@ fn allocation(
     ])
 }
 
-/// 0 of a virtual log file that was never used; else it changes from one use to the next.
+/// 0 for a virtual log file that was never used; otherwise it alternates with each use.
 pub(crate) fn parity(sequence: u32) -> i32 {
     match sequence {
         0 => 0,

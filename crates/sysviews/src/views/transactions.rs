@@ -1,7 +1,7 @@
 //! Transactions that are open: `sys.dm_tran_active_transactions`, `sys.dm_tran_session_transactions`.
 //!
-//! A connection knows how many it has open, and since when. A transaction has a number once it holds a lock;
-//! until then it has touched nothing, and its number is 0.
+//! A connection records the number of its open transactions, and since when they are open. A transaction has
+//! a number once it holds a lock; before that it has accessed nothing, and its number is 0.
 
 use super::sessions::{connected, transaction_of};
 use super::{Rows, SystemView, ViewContext, columns};

@@ -101,7 +101,7 @@ pub(super) fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> R
 }
 
 fn syscolumns(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    // Whether a column is an identity column is a bit of the status.
+    // A bit of the status says whether a column is an identity column.
     const IDENTITY: u8 = 0x80;
     const NULLABLE: u8 = 0x08;
     columns_of_tables(view, &mut |column| {
@@ -249,7 +249,7 @@ fn type_row(name: &str, id: TypeId, user: i32, limits: (i16, u8, u8)) -> Vec<Val
     ]
 }
 
-/// Length, precision and scale that a type has at most.
+/// Largest length, precision and scale of a type.
 fn limits(id: TypeId) -> (i16, u8, u8) {
     match id {
         TypeId::TinyInt => (1, 3, 0),

@@ -20,7 +20,7 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
 ];
 
-/// What `@loginame` asks for: `@spid`, `@login` or `@active`.
+/// The meaning of `@loginame`: sets `@spid`, `@login` or `@active`.
 macro_rules! whose {
     () => {
         "DECLARE @spid int, @login sysname, @active bit = 0;
@@ -58,7 +58,7 @@ ORDER BY s.session_id;
 RETURN 0;"
 );
 
-/// The columns are as wide as what stands in them, as SQL Server has it.
+/// As in SQL Server, the columns are as wide as their contents.
 const WHO2: &str = concat!(
     "CREATE PROCEDURE sp_who2 @loginame sysname = NULL AS
 SET NOCOUNT ON;
