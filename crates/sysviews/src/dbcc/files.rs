@@ -16,7 +16,7 @@ pub(super) static COMMANDS: &[Command] = &[
         name: "SHRINKFILE",
         syntax: "DBCC SHRINKFILE ({'file' | id} [, EMPTYFILE | [, megabytes] [, NOTRUNCATE | TRUNCATEONLY]]) \
                  [WITH NO_INFOMSGS]",
-        text: "Makes a file smaller: what lies at its end moves to the front, index by index. EMPTYFILE \
+        text: "Makes a file smaller: pages at its end move to the front, index by index. EMPTYFILE \
                moves all of it to the other files of the filegroup, so that the file can be removed.",
         options: INFO,
         run: shrink_file,
@@ -25,7 +25,7 @@ pub(super) static COMMANDS: &[Command] = &[
         name: "SHRINKDATABASE",
         syntax: "DBCC SHRINKDATABASE ({'database' | id | 0} [, percent] [, NOTRUNCATE | TRUNCATEONLY]) \
                  [WITH NO_INFOMSGS]",
-        text: "Makes the files of a database smaller, with so much of each left free.",
+        text: "Makes the files of a database smaller, and leaves the given percentage of each free.",
         options: INFO,
         run: shrink_database,
     },

@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub(super) static COMMANDS: &[Command] = &[Command {
     name: "CHECKIDENT",
     syntax: "DBCC CHECKIDENT ('table' [, NORESEED | RESEED [, value]]) [WITH NO_INFOMSGS]",
-    text: "Tells the last value of an identity column and the largest in the table, and sets the one to the \
-        other where it has fallen behind (not with NORESEED), or to a value.",
+    text: "Prints the current identity value and the largest value in the column. Sets an identity value \
+           that is too low to the largest value (not with NORESEED), or to the given value.",
     options: INFO,
     run: check_identity,
 }];

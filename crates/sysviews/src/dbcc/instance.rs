@@ -46,7 +46,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "FREEPROCCACHE",
         syntax: "DBCC FREEPROCCACHE [WITH NO_INFOMSGS]",
-        text: "Empties the caches of batches that have been read, of all connections.",
+        text: "Empties the caches of parsed batches, of all connections.",
         options: INFO,
         run: |run, call| {
             call.takes(0..=0)?;
@@ -57,7 +57,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "INPUTBUFFER",
         syntax: "DBCC INPUTBUFFER (session_id [, 0]) [WITH NO_INFOMSGS]",
-        text: "Shows what a session has sent last.",
+        text: "Shows the last batch that a session has sent.",
         options: INFO,
         run: input_buffer,
     },

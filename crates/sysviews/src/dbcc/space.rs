@@ -30,7 +30,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "OPENTRAN",
         syntax: "DBCC OPENTRAN [('database' | id | 0)] [WITH NO_INFOMSGS, TABLERESULTS]",
-        text: "Tells of the oldest transaction that has changed something and is still open.",
+        text: "Shows the oldest open transaction that has changed something.",
         options: &["NO_INFOMSGS", "TABLERESULTS"],
         run: open_transaction,
     },

@@ -27,7 +27,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
         name: "sp_flush_log",
         parameters: &[],
         extended: false,
-        text: "Makes every commit of the database durable that was acknowledged before it was.",
+        text: "Makes every commit of the database durable that was acknowledged with delayed durability.",
         body: |run, _| {
             run.cx.sessions.database().flush_log()?;
             Ok(0)

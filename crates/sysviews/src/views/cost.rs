@@ -44,8 +44,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "dm_db_index_usage_stats",
         columns: USAGE,
         parameters: None,
-        text: "How often statements have used each index since its database was opened, and when last; not \
-            of tempdb.",
+        text: "How often statements have used each index since its database was opened, and the last time; \
+               without tempdb.",
         rows: usage,
     },
     SystemView {
@@ -53,7 +53,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "dm_exec_query_stats",
         columns: QUERIES,
         parameters: None,
-        text: "What the statements have cost that read or change rows, of the last thousand texts; times in \
+        text: "The cost of statements that read or change rows, of the last thousand texts; times in \
             microseconds. A statement runs on one thread: its dop is 1.",
         rows: queries,
     },

@@ -22,7 +22,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
         "cntr_type" INT;
     },
     parameters: None,
-    text: "Performance counters; cntr_type tells how a value is to be read.",
+    text: "Performance counters; cntr_type defines the meaning of a value.",
     rows: counters,
 }];
 

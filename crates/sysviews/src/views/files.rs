@@ -75,7 +75,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_system" BIT null;
         },
         parameters: None,
-        text: "What tables and indexes can be put in: filegroups.",
+        text: "The data spaces of tables and indexes: filegroups.",
         rows: data_spaces,
     },
     SystemView {
@@ -86,7 +86,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "status" INT null; "perf" INT null; "name" SYSNAME; "filename" PATH null;
         },
         parameters: None,
-        text: "The files of the database under the names of old: use sys.database_files.",
+        text: "The files of the database under their old names: use sys.database_files.",
         rows: sysfiles,
     },
     SystemView {
@@ -100,7 +100,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "mixed_extent_page_count" BIGINT null; "modified_extent_page_count" BIGINT null;
         },
         parameters: None,
-        text: "What the data files of the database hold, in pages.",
+        text: "The use of the data files of the database, in pages.",
         rows: space_usage,
     },
     SystemView {

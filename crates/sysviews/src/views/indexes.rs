@@ -81,7 +81,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "reserved" INT; "used" INT; "rowcnt" BIGINT; "rows" INT;
         },
         parameters: None,
-        text: "Indexes and heaps under the names of old: use sys.indexes.",
+        text: "Indexes and heaps under their old names: use sys.indexes.",
         rows: sysindexes,
     },
 ];

@@ -163,7 +163,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "type" KIND null;
         },
         parameters: None,
-        text: "The objects of the database under the names of old: use sys.objects.",
+        text: "The objects of the database under their old names: use sys.objects.",
         rows: sysobjects,
     },
 ];

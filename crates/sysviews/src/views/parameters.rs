@@ -37,7 +37,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_dynamic" BIT; "is_advanced" BIT;
         },
         parameters: None,
-        text: "The server's options: what they have been set to, and what they are.",
+        text: "The server's options: the configured values and those in use.",
         rows: configurations,
     },
 ];

@@ -26,7 +26,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
         "columnstore_delete_buffer_state" TINYINT; "columnstore_delete_buffer_state_desc" DESC;
     },
     parameters: Some(&[SMALLINT, INT, INT, INT, MODE]),
-    text: "How the pages of tables and indexes lie and how full they are: LIMITED reads no leaf, SAMPLED one \
+    text: "Fragmentation and fill of tables and indexes: LIMITED reads no leaf, SAMPLED one \
         page in a hundred of 10,000 or more, DETAILED every page of every level.",
     rows: physical_stats,
 }];

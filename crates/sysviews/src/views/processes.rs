@@ -33,7 +33,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
         "sql_handle" HANDLE; "stmt_start" INT; "stmt_end" INT; "request_id" INT;
     },
     parameters: None,
-    text: "The sessions of users and what they wait for, under the names of old: use \
+    text: "The sessions of users and their waits, under the old names: use \
         sys.dm_exec_sessions and sys.dm_exec_requests.",
     rows: processes,
 }];

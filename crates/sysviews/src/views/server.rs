@@ -63,7 +63,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "filename" PATH null; "version" SMALLINT null;
         },
         parameters: None,
-        text: "The databases under the names of old: use sys.databases.",
+        text: "The databases under their old names: use sys.databases.",
         rows: sysdatabases,
     },
 ];

@@ -77,7 +77,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "dm_exec_sessions",
         columns: SESSIONS,
         parameters: None,
-        text: "The sessions: what they are set to, what they have cost, whether they do something.",
+        text: "The sessions: their settings, their cost, and whether a batch is running.",
         rows: sessions,
     },
     SystemView {
@@ -101,7 +101,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "connection_id" GUID; "parent_connection_id" GUID null; "most_recent_sql_handle" HANDLE null;
         },
         parameters: None,
-        text: "The connections of sessions; all are made within the process.",
+        text: "The connections of sessions; all of them are within the process.",
         rows: connections,
     },
     SystemView {
@@ -112,8 +112,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "text" NTEXT null;
         },
         parameters: Some(&[HANDLE]),
-        text: "The text that a handle stands for: a batch under way, the last one of a session, or one whose \
-            cost is kept.",
+        text: "The text of a handle: a batch under way, the last one of a session, or one with recorded \
+               cost.",
         rows: sql_text,
     },
     SystemView {
@@ -123,7 +123,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "event_type" RESOURCE null; "parameters" SMALLINT null; "event_info" NTEXT null;
         },
         parameters: Some(&[SMALLINT, INT]),
-        text: "What a session has sent last.",
+        text: "The last batch that a session has sent.",
         rows: input_buffer,
     },
 ];

@@ -19,7 +19,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "filter_definition" NTEXT null; "is_temporary" BIT null; "is_incremental" BIT null;
         },
         parameters: None,
-        text: "The indexes of tables as entries of statistics; the engine keeps no histograms.",
+        text: "The indexes of tables as entries of statistics; the engine has no histograms.",
         rows: |view, rows| {
             each(view, |table, index| {
                 rows(vec![

@@ -71,8 +71,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_page_compressed" BIT null; "has_ghost_records" BIT null;
         },
         parameters: Some(&[SMALLINT, INT, INT, BIGINT, MODE]),
-        text: "The pages of a database's tables: of one table or index, or of all (NULL); LIMITED leaves the \
-            pages' own headers unread, DETAILED reads them.",
+        text: "The pages of a database's tables: of one table or index, or of all (NULL); LIMITED does not \
+               read the pages' headers, DETAILED reads them.",
         rows: page_allocations,
     },
 ];

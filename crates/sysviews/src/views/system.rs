@@ -26,8 +26,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_objects",
         columns: &OBJECTS,
         parameters: None,
-        text: "The objects of the database, and the views, functions and procedures that the engine has by \
-               itself.",
+        text: "The objects of the database, and the engine's own views, functions and procedures.",
         rows: |view, rows| {
             let schemas = view.schemas()?;
             for object in objects(view)?.iter().chain(&of_system(&view.database)) {
@@ -41,7 +40,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "system_objects",
         columns: &OBJECTS,
         parameters: None,
-        text: "The views, functions and procedures that the engine has by itself.",
+        text: "The engine's own views, functions and procedures.",
         rows: |view, rows| {
             let schemas = view.schemas()?;
             for object in of_system(&view.database) {
@@ -55,7 +54,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_views",
         columns: &VIEWS_OF_USERS,
         parameters: None,
-        text: "The views of the database, and those that the engine has by itself.",
+        text: "The views of the database, and the engine's own views.",
         rows: |view, rows| {
             let own = objects(view)?;
             views(view, rows, &own)?;
@@ -67,7 +66,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "system_views",
         columns: &VIEWS_OF_USERS,
         parameters: None,
-        text: "The views that the engine has by itself.",
+        text: "The engine's own views.",
         rows: system_views,
     },
     SystemView {
@@ -75,8 +74,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_columns",
         columns: &COLUMNS,
         parameters: None,
-        text: "The columns of tables and views, and of the views and functions that the engine has \
-               by itself.",
+        text: "The columns of tables and views, and of the engine's own views and functions.",
         rows: |view, rows| {
             columns_of_tables(view, rows)?;
             system_columns(view, rows)
@@ -87,7 +85,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "system_columns",
         columns: &COLUMNS,
         parameters: None,
-        text: "The columns of the views and functions that the engine has by itself.",
+        text: "The columns of the engine's own views and functions.",
         rows: system_columns,
     },
     SystemView {
@@ -98,8 +96,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "status" INT null;
         },
         parameters: None,
-        text: "In master only: the numbers from 0 to 2047, which scripts take rows from (type P alone; the \
-               product's table has other types too).",
+        text: "In master only: the numbers from 0 to 2047, from which scripts generate rows (type P alone; \
+               SQL Server's table has other types, too).",
         rows: numbers,
     },
 ];

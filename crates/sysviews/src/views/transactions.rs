@@ -25,7 +25,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "dtc_isolation_level" INT; "filestream_transaction_id" FILESTREAM null;
         },
         parameters: None,
-        text: "The transactions that sessions have open: their numbers, and since when.",
+        text: "The open transactions of sessions: their numbers and start times.",
         rows: active,
     },
     SystemView {

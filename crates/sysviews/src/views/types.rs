@@ -42,7 +42,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "identity_columns",
         columns: &IDENTITY_COLUMNS,
         parameters: None,
-        text: "The identity columns, with what they have handed out.",
+        text: "The identity columns, with their last values.",
         rows: identities,
     },
     SystemView {
@@ -69,7 +69,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "isoutparam" INT null; "isnullable" INT null; "collation" SYSNAME null;
         },
         parameters: None,
-        text: "The columns of tables and views under the names of old: use sys.columns.",
+        text: "The columns of tables and views under their old names: use sys.columns.",
         rows: syscolumns,
     },
 ];

@@ -5,12 +5,12 @@ use super::Script;
 pub(super) static SCRIPTS: &[Script] = &[
     Script {
         name: "sp_MSforeachdb",
-        about: "Runs commands for each open database, with its name in the place of a question mark.",
+        about: "Runs commands for each open database, with its name in place of a question mark.",
         text: EACH_DATABASE,
     },
     Script {
         name: "sp_MSforeachtable",
-        about: "Runs commands for each table of a user, with its name in the place of a question mark.",
+        about: "Runs commands for each user table, with its name in place of a question mark.",
         text: EACH_TABLE,
     },
 ];

@@ -15,7 +15,7 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
     Script {
         name: "sp_spaceused",
-        about: "Shows what the current database takes, or a table of it.",
+        about: "Shows the space that the current database or one of its tables takes.",
         text: SPACE_USED,
     },
     Script {

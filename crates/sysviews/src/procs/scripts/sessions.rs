@@ -5,12 +5,12 @@ use super::Script;
 pub(super) static SCRIPTS: &[Script] = &[
     Script {
         name: "sp_who",
-        about: "Shows the sessions: of a login, of a number, or those that do something ('active').",
+        about: "Shows the sessions: of a login, with a number, or those with a running batch ('active').",
         text: WHO,
     },
     Script {
         name: "sp_who2",
-        about: "Shows the sessions with what they have cost.",
+        about: "Shows the sessions with their cost.",
         text: WHO2,
     },
     Script {
