@@ -1,4 +1,4 @@
-//! Tells the program which source and which compiler it was made of, for its reports.
+//! Records the source commit and the compiler version in the program, for its reports.
 //!
 //! A build without git, or from an archive, still succeeds: the commit is then unknown, unless the packager
 //! gives it by `FURROW_COMMIT`.
@@ -25,13 +25,13 @@ fn main() {
 fn commit() -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let git = |words: &[&str]| output(Command::new("git").current_dir(&root).args(words));
-    // A repository of somebody else's that this one was unpacked into says nothing about us.
+    // A directory that was unpacked into another repository must not get that repository's commit.
     let top = git(&["rev-parse", "--show-toplevel"])?;
     if Path::new(&top).canonicalize().ok() != root.canonicalize().ok() {
         return None;
     }
-    // The reference of the branch moves with each commit, HEAD with each checkout; a source that is edited
-    // makes the tree differ from both.
+    // A commit changes the branch's reference, a checkout changes HEAD, and an edited source makes the tree
+    // differ from both.
     let branch = git(&["symbolic-ref", "-q", "HEAD"]);
     for name in ["HEAD"].into_iter().chain(branch.as_deref()) {
         watch(&git(&["rev-parse", "--git-path", name]).map(|path| root.join(path))?);
@@ -55,7 +55,7 @@ fn watch(path: &Path) {
     }
 }
 
-/// The first line a program prints; nothing when there is no such program, or it fails.
+/// The first line that a program prints; `None` if the program is missing or fails.
 fn output(command: &mut Command) -> Option<String> {
     let done = command.output().ok().filter(|done| done.status.success())?;
     let text = String::from_utf8(done.stdout).ok()?;

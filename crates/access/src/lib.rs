@@ -1,10 +1,10 @@
 //! Heaps and B+trees: row operations and scans.
 //!
-//! - [`Shape`]: the layout of rows and keys; [`Key`]: what trees are searched by.
+//! - [`Shape`]: the layout of rows and keys; [`Key`]: a search key of a tree.
 //! - [`Tree`]: a B+tree with its insert, delete, update, point read and range scan.
 //! - [`Heap`]: rows by address, with its insert, delete, update, point read and allocation-order scan.
-//! - [`read_large`]: values that lie outside of their rows.
-//! - [`By`]: the author of an operation: a transaction, the undoing of one, the engine itself.
+//! - [`read_large`]: values that are stored outside of their rows.
+//! - [`By`]: the author of an operation: a transaction, its undo, or the engine itself.
 //! - [`UndoOp`]: the undo part of a log record.
 //!
 //! # Invariants
@@ -15,11 +15,11 @@
 //! Proofs, by the invariant's number: 1: `assert_no_latches` before a step is prepared (`author`), pages are
 //! reserved and frames are lent. 2: the pool asserts ranks (`rank`);
 //! `woven_splits_of_a_high_tree_beside_scans_and_purges`. 3: one mini-transaction for each operation;
-//! `the_log_alone_gives_the_rows_back`. Pages read: `node` and `shape` return an error for a page that does
-//! not hold what its place demands, `a_reader_that_meets_a_wrong_child_says_so_and_goes_no_further`.
+//! `the_log_alone_gives_the_rows_back`. Pages read: `node` and `shape` return an error for a page of the
+//! wrong kind, `a_reader_that_meets_a_wrong_child_says_so_and_goes_no_further`.
 //!
 //! # What can fail
-//! [`AccessError`]. A page that does not hold what its place demands is reported, never trusted.
+//! [`AccessError`]. A page whose content does not fit its place in the tree or heap is reported, never used.
 
 mod audit;
 mod author;

@@ -1,15 +1,16 @@
 //! Striped backup and restore.
 //!
 //! # Parts
-//! - `media`: the bytes of a stripe: read, written, proven. It has no types of the engine.
+//! - `media`: the bytes of a stripe: read, written, verified. It uses no types of the engine.
 //! - `run`: a backup of an open database: one reader for each volume, a ring of buffers, compression workers,
 //!   one writer for each stripe.
-//! - `restore`: a database put back: stripes are read side by side, files are written side by side, then the
-//!   engine recovers.
-//! - `chain`: which sets a restore needs, read from media alone; the script of such a restore.
+//! - `restore`: stripes are read in parallel, files are written in parallel, then the engine recovers the
+//!   database.
+//! - `chain`: the sets that a restore needs, from media alone; the script of such a restore.
 //!
 //! # Invariants
-//! 1. A backup set is whole only when every stripe ends with its tail. The tails are written after all other
+//! 1. A backup set is complete only when every stripe ends with its tail. The tails are written after all
+//!    other
 //!    bytes of all stripes are durable (`run::finish`).
 //! 2. Every byte of a stripe is covered by a checksum, padding included (`media`).
 //! 3. A restored database has every commit that was acknowledged before the backup's last log record, and no
@@ -23,8 +24,7 @@
 //! creates all buffers before the first read.
 //!
 //! # What can fail
-//! [`BackupError`]: SQL Server's messages, the cause first, 3013 not among them: the caller names the
-//! statement.
+//! [`BackupError`]: SQL Server's messages, the cause first. The caller adds 3013, which names the statement.
 
 pub mod chain;
 mod error;

@@ -1,4 +1,4 @@
-//! w1 and w2: rows go in.
+//! w1 and w2: inserts.
 
 use crate::Outcome;
 use crate::meter::{Meter, disk_bytes, emit, round2};
@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What the threads of a timed section share.
+/// State that the threads of a timed section share.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     go: AtomicBool,
@@ -21,7 +21,7 @@ pub(crate) struct Gate {
 }
 
 impl Gate {
-    /// Called by each thread when it can begin; returns when all do.
+    /// Called by each thread when it is ready; returns when all threads are.
     pub(crate) fn wait(&self) {
         self.ready.fetch_add(1, Ordering::SeqCst);
         while !self.go.load(Ordering::Acquire) {
@@ -33,7 +33,7 @@ impl Gate {
         !self.stop.load(Ordering::Relaxed)
     }
 
-    /// Opens the gate when all threads stand before it, and closes it after the span.
+    /// Opens the gate when all threads wait at it, and closes it after the time span.
     pub(crate) fn run(&self, threads: u64, secs: u64, died: impl Fn() -> bool) -> Meter {
         while self.ready.load(Ordering::SeqCst) < threads && !died() {
             sleep(Duration::from_millis(1));
@@ -84,7 +84,7 @@ fn insert_on(job: &Job<'_>, thread: u64) -> Result<Vec<u32>, furrow::Error> {
     Ok(latencies)
 }
 
-/// Seconds, and the latencies of each session.
+/// Elapsed seconds, and the latencies of each session.
 type Measured = Result<(f64, Vec<Vec<u32>>), Box<dyn std::error::Error>>;
 
 /// w1: durable inserts by many sessions, from an empty table.
@@ -163,7 +163,7 @@ fn told(
     );
 }
 
-/// w2: a load in key order that ends durable. Leaves the database.
+/// w2: a load in key order that ends with a checkpoint. The database stays.
 pub(crate) fn bulk(options: &Options) -> Outcome {
     let (len, mb) = (options.number("payload", 100), options.number("mb", 2000));
     let rows = mb * 1_000_000 / (len + 8);
@@ -199,7 +199,7 @@ pub(crate) fn bulk(options: &Options) -> Outcome {
     put("mb_s", (bytes / seconds / 1e5).round() / 10.0);
     put("load_s", round2(load_s));
     put("checkpoint_s", round2(seconds - load_s));
-    // The log, made in full at the start, is in the one and not in the other.
+    // The log file, which is created in its full size, is part of `disk_mb` but not of `data_mb`.
     put("disk_mb", (size / 1e6).round());
     put("data_mb", (data / 1e6).round());
     put("disk_ratio", (size / bytes * 1000.0).round() / 1000.0);

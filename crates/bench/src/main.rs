@@ -1,5 +1,5 @@
-//! Peer-comparison workloads: one line of JSON a run, with the fields of the peers' harness, so that its
-//! rounds can interleave this engine with the others.
+//! Peer-comparison workloads. A run prints one line of JSON with the fields of the peers' harness, so that
+//! rounds of this engine and of the others can be interleaved.
 //!
 //! ```text
 //! furrow-bench w1 [--secs 10] [--threads 16] [--batch 1] [--keys seq|rand] [--payload 100]   durable inserts
@@ -12,14 +12,13 @@
 //! # Rules, the same for all engines
 //! - A row is an 8-byte key and a payload of text that depends on the key ([`rows`]).
 //! - Each commit of w1 is durable when it returns; w1 begins with an empty table, clustered on the key.
-//! - w2 ends durable: with a checkpoint. w3 reads one row a transaction unless told otherwise.
+//! - w2 ends with a checkpoint, so its result is durable. w3 reads one row per transaction by default.
 //! - Page checksums and wait statistics are on.
-//! - The pool's memory is there before the clock starts (`--prefault 0`: it comes as pages are used first),
-//!   as that of a server is which has been running: where a hypervisor lends memory, its first use takes
-//!   a good part of a run.
+//! - The pool's memory is present before the clock starts, as in a server that has been running for a while.
+//!   On a virtual machine the first use of memory can take a good part of a run (`--prefault 0` includes it).
 //!
 //! # What can fail
-//! Anything: the process ends with a sentence and code 1, and prints no line.
+//! On any error the process prints one sentence instead of the JSON line, and ends with code 1.
 
 mod loads;
 mod meter;

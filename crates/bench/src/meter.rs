@@ -7,7 +7,7 @@ use furrow_io::time::Moment;
 use serde_json::{Map, Value, json};
 use std::process::Command;
 
-/// What a command prints; nothing where it cannot be run.
+/// The output of a command; empty if it cannot be run.
 pub(crate) fn printed(program: &str, words: &[&str]) -> String {
     let output = Command::new(program).args(words).output();
     output
@@ -81,7 +81,7 @@ impl Meter {
         self.start.elapsed_ns().max(1) as f64 / 1e9
     }
 
-    /// Adds seconds, CPU and disk figures to a result; gives the seconds.
+    /// Adds seconds, CPU and disk figures to a result; returns the seconds.
     pub(crate) fn finish(&self, result: &mut Map<String, Value>) -> f64 {
         let seconds = self.seconds();
         let own = cpu_times().total_ns.saturating_sub(self.cpu_ns) as f64 / 1e9 / seconds * 100.0;

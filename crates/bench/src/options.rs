@@ -1,4 +1,4 @@
-//! `--name value`, as the peers' harness reads them.
+//! `--name value`, in the form of the peers' harness.
 
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -93,7 +93,7 @@ impl Options {
             .map_or_else(|| PathBuf::from("/tmp/peers-data/furrow"), PathBuf::from)
     }
 
-    /// The head of a result: what was run, with which options.
+    /// The beginning of a result: the workload and its options.
     pub(crate) fn head(&self, workload: &str) -> Map<String, Value> {
         let mut head = Map::new();
         head.insert("w".into(), json!(workload));

@@ -1,3 +1,3 @@
-//! What a load came to.
+//! The result of a load.
 
 pub(super) type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -1,4 +1,4 @@
-//! w3 and w4: rows are read, from the database that w2 left.
+//! w3 and w4: reads of the database that w2 has created.
 
 use crate::Outcome;
 use crate::loads::Gate;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 type Failure = Box<dyn std::error::Error>;
 
-/// Reads the rows of these keys, in one transaction when they are several.
+/// Reads the rows with these keys, in one transaction if there are several.
 fn read(session: &mut Session, table: &Arc<Table>, keys: &[u64]) -> Result<u64, furrow::Error> {
     if keys.len() > 1 {
         session.begin()?;
@@ -117,7 +117,7 @@ pub(crate) fn points(options: &Options) -> Outcome {
 /// Rows and bytes of a scan.
 type Seen = (u64, u64);
 
-/// Scans the rows whose keys lie in a range; all of them without one.
+/// Scans the rows whose keys are in a range, or all rows.
 fn scan_range(
     database: &Database,
     table: &Arc<Table>,
@@ -130,7 +130,7 @@ fn scan_range(
     };
     let (mut rows, mut bytes) = (0, 0);
     scan.for_each(|row| {
-        // Each row is handed to the caller, who looks at its last byte, as with the others.
+        // As for the other engines, each row is passed to the caller, which reads its last byte.
         let payload = row.bytes(1).unwrap_or_default();
         std::hint::black_box(payload.last());
         rows += 1;
@@ -140,7 +140,7 @@ fn scan_range(
     Ok((rows, bytes))
 }
 
-/// Where `parts` sessions' shares of the keys begin, and the end.
+/// The boundaries of the key ranges of `parts` sessions.
 fn shares(last: i64, parts: u64) -> Vec<i64> {
     let keys = u128::from(last.unsigned_abs()) + 1;
     (0..=parts)
@@ -148,7 +148,7 @@ fn shares(last: i64, parts: u64) -> Vec<i64> {
         .collect()
 }
 
-/// Scans all rows, by several sessions side by side when `parts` says so.
+/// Scans all rows, by `parts` sessions in parallel.
 fn scan_all(database: &Database, table: &Arc<Table>, parts: u64) -> Result<Seen, Failure> {
     if parts < 2 {
         return Ok(scan_range(database, table, None)?);
@@ -180,7 +180,7 @@ fn scan_all(database: &Database, table: &Arc<Table>, parts: u64) -> Result<Seen,
     })
 }
 
-/// w4: a full scan; `--cold 1` after the system's caches were dropped, which needs root.
+/// w4: a full scan; with `--cold 1` after dropping the system's caches, which needs root.
 pub(crate) fn scan(options: &Options) -> Outcome {
     let cold = options.number("cold", 0) == 1;
     if cold {

@@ -1,8 +1,8 @@
 //! The rows: keys, and payloads that depend on the key.
 //!
-//! A payload is a slice of 64 MB of text like that of business records: words of a skewed vocabulary of
-//! 2,000, numbers, hexadecimal ids. The generator's constants are those of the peers' harness, so that every
-//! engine stores the same bytes.
+//! A payload is a slice of 64 MB of text that resembles business records: words of a skewed vocabulary of
+//! 2,000, numbers, hexadecimal ids. The constants of the generator are those of the peers' harness, so that
+//! every engine stores the same bytes.
 
 use std::sync::OnceLock;
 
@@ -15,7 +15,7 @@ fn finish(mut z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Scatters a number over all 64-bit numbers, one to one.
+/// A one-to-one mapping that scatters numbers over all 64-bit numbers.
 pub(crate) fn mix(number: u64) -> u64 {
     finish(number.wrapping_add(GOLDEN))
 }
@@ -30,7 +30,7 @@ impl Random {
         finish(self.0)
     }
 
-    /// From 0 to `end`, without it.
+    /// A number from 0 to `end`, exclusive.
     #[inline]
     pub(crate) fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(end)) >> 64) as u64
@@ -61,13 +61,13 @@ fn make_pool() -> Vec<u8> {
     pool
 }
 
-/// The text; made at the first call.
+/// The text, created at the first call.
 pub(crate) fn pool() -> &'static [u8] {
     static POOL: OnceLock<Vec<u8>> = OnceLock::new();
     POOL.get_or_init(make_pool)
 }
 
-/// Payloads longer than this would reach past the text.
+/// A longer payload could reach beyond the text.
 pub(crate) const MAX_PAYLOAD: u64 = 4096;
 
 /// The payload of a key.
@@ -98,7 +98,7 @@ mod tests {
         let mut random = Random(1);
         let seen: Vec<u64> = (0..2000).map(|_| random.below(10)).collect();
         assert!(seen.iter().all(|&n| n < 10) && (0..10).all(|n| seen.contains(&n)));
-        // SplitMix64 from 0 begins so.
+        // The first number of SplitMix64 with the seed 0.
         assert_eq!(Random(0).next(), 0xE220_A839_7B1D_CDAF);
     }
 }

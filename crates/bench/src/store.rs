@@ -16,7 +16,7 @@ fn primary(dir: &Path) -> PathBuf {
     dir.join("bench1.mdf")
 }
 
-/// Removes a database of an earlier run: files with our names, nothing else.
+/// Removes the database of an earlier run: only files with our names.
 pub(crate) fn remove(dir: &Path) -> Result<(), furrow_io::IoError> {
     let volume = SystemVolume::new();
     if !volume.exists(dir)? {
@@ -78,12 +78,12 @@ pub(crate) fn create(
     Ok((database, table))
 }
 
-/// Whether the pool's memory is there before the clock starts, as that of a server is which has been running.
+/// Whether the pool's memory is present before the clock starts, as in a server that has been running.
 pub(crate) fn prefaults(options: &Options) -> bool {
     options.number("prefault", 1) != 0
 }
 
-/// The database that w2 left, its table, and how long opening it took in milliseconds.
+/// The database that w2 has created, its table, and the milliseconds that opening it took.
 pub(crate) fn open(
     options: &Options,
     pool_mb: u64,
@@ -101,7 +101,7 @@ pub(crate) fn open(
     Ok((database, table, open_ms))
 }
 
-/// With `--waits 1`: what the database waited for since it was opened, the longest first, in milliseconds.
+/// With `--waits 1`: waits of the database since it was opened, the longest first, in milliseconds.
 pub(crate) fn add_waits(options: &Options, database: &Database, result: &mut Map<String, Value>) {
     if options.number("waits", 0) == 0 {
         return;

@@ -17,7 +17,7 @@ use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageId, PageType};
 use furrow_messages::Message;
 use std::collections::{BTreeMap, HashMap};
 
-/// Findings of one table that are told.
+/// Most findings that are reported for one table.
 const TOLD_OF_A_TABLE: usize = 200;
 
 /// Why a check could not be done.
@@ -62,7 +62,7 @@ pub struct Report {
     pub tables: usize,
     /// Rows counted, those of indexes among them.
     pub rows: u64,
-    /// Extents that nobody has, by file.
+    /// Extents without an owner, by file.
     pub free_extents: BTreeMap<u16, u64>,
     /// Rows and pages of each table, base tables of the catalog included.
     pub objects: Vec<ObjectTotal>,
@@ -174,7 +174,7 @@ pub(crate) fn examine(
     Ok(())
 }
 
-/// What a check found, as its caller is told.
+/// Builds the report for the caller from the findings of a check.
 fn report_of(
     shared: &Shared<'_>,
     facts: &Facts,

@@ -34,7 +34,7 @@ pub fn missing_file_text(file: FileId, recorded: Option<&str>) -> String {
     )
 }
 
-/// What a reader's error is told as: message 824 where a page failed verification, else its own words.
+/// The text of a reader's error: message 824 for a page that failed verification, else its own text.
 pub fn reader_error_text(error: &MdfError, files: &[SourceFile], database_id: u16) -> String {
     match error {
         MdfError::DamagedPage { page, fault } => {

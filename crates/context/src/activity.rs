@@ -1,8 +1,8 @@
-//! What each connection is doing, for those who ask from elsewhere: views, KILL, cancellation.
+//! What each connection is doing, for other threads: views, KILL, cancellation.
 //!
-//! The connection writes it down as it goes: the text when a batch begins, the kind of each statement, what
-//! it has cost; its settings when they change. What is written at each statement is atomic, the rest is
-//! behind a lock that nobody holds while anything else happens.
+//! The connection records the text when a batch begins, the kind and cost of each statement, and its settings
+//! when they change. Fields that change with each statement are atomic. The others are behind a lock that a
+//! thread holds for the access only.
 
 use furrow_engine::{Canceller, Isolation, Timeout};
 use furrow_io::time::WallTime;
@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 /// The state of a connection that can be released when the connection has been killed.
 pub trait Retire: fmt::Debug {
-    /// Rolls back what the connection has open, and releases what it holds.
+    /// Rolls back the connection's open transaction, and releases its locks and other resources.
     fn retire(&mut self);
 }
 
@@ -30,10 +30,10 @@ pub struct Activity {
     task: Arc<Task>,
     /// Whether KILL has ended the connection.
     killed: AtomicBool,
-    /// Whether what it had open has been rolled back and let go of since.
+    /// Whether its transaction has been rolled back and its resources have been released.
     retired: AtomicBool,
     rolling_back: AtomicBool,
-    /// Place of the statement's kind in [`COMMANDS`].
+    /// Position of the statement's kind in [`COMMANDS`].
     command: AtomicU8,
     nest_level: AtomicU32,
     open_transactions: AtomicU32,
@@ -47,7 +47,7 @@ pub struct Activity {
     state: Mutex<State>,
 }
 
-/// What the session has cost so far.
+/// The cost of the session so far.
 #[derive(Debug, Default)]
 struct Spent {
     cpu_us: AtomicU64,
@@ -64,22 +64,22 @@ struct State {
     last_start: WallTime,
     last_end: WallTime,
     settings: SessionSettings,
-    /// What the session had cost when the batch began.
+    /// The cost of the session when the batch began.
     before: SessionCost,
-    /// Of each engine session of the connection.
+    /// One for each engine session of the connection.
     cancellers: Vec<Canceller>,
 }
 
-/// What a session, or a batch of it, has cost.
+/// The cost of a session or of one of its batches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SessionCost {
-    /// Processor time, told when a batch ends.
+    /// Processor time, added when a batch ends.
     pub cpu_us: u64,
-    /// Pages, told at each statement.
+    /// Pages, added at each statement.
     pub pages: PageWork,
 }
 
-/// What a session is set to.
+/// The settings of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionSettings {
     /// SET TRANSACTION ISOLATION LEVEL.
@@ -108,9 +108,9 @@ impl Default for SessionSettings {
 pub struct ActivityView {
     /// Its number: `session_id`.
     pub id: i32,
-    /// What tells it from every other.
+    /// Identifies the connection among all connections.
     pub connection: Guid,
-    /// When it was made.
+    /// When the connection was made.
     pub login_time: WallTime,
     /// Whether a batch is under way.
     pub running: bool,
@@ -122,11 +122,11 @@ pub struct ActivityView {
     pub text: String,
     /// The kind of statement under way, or of the last one.
     pub command: &'static str,
-    /// Procedures and texts at work.
+    /// Nesting level of procedures and texts that are running.
     pub nest_level: u32,
     /// Transactions that are open: @@TRANCOUNT.
     pub open_transactions: u32,
-    /// When the open transaction began; where there is none, when the last batch did.
+    /// When the open transaction began; without one, when the last batch began.
     pub transaction_since: WallTime,
     /// Rows that the last statement gave or changed: @@ROWCOUNT.
     pub row_count: u64,
@@ -136,17 +136,17 @@ pub struct ActivityView {
     pub last_start: WallTime,
     /// When the last batch ended.
     pub last_end: WallTime,
-    /// What it is set to.
+    /// Its settings.
     pub settings: SessionSettings,
-    /// What all of its batches have cost.
+    /// The cost of all its batches.
     pub session: SessionCost,
-    /// What the batch under way has cost, or the last one.
+    /// The cost of the batch under way, or of the last one.
     pub request: SessionCost,
-    /// Its task: its waits.
+    /// Its task, with its waits.
     pub task: Arc<Task>,
 }
 
-/// Makes the kinds of statements with their names.
+/// Defines the kinds of statements with their names.
 macro_rules! commands {
     ($( $kind:ident $name:literal ; )+) => {
         /// A kind of statement.
@@ -199,7 +199,7 @@ commands! {
     RestoreVerify "RESTORE VERIFYONLY";
 }
 
-/// Where a batch began: what its thread and its session had counted then.
+/// The counters of the thread and the session when a batch began.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Meter {
     thread: PageWork,
@@ -247,7 +247,7 @@ impl Activity {
         }
     }
 
-    /// The connection that this tells of.
+    /// Sets the connection that this describes.
     pub fn belongs_to(&self, context: Weak<Mutex<dyn Retire + Send>>) {
         let _ = self.context.set(context);
     }
@@ -299,7 +299,7 @@ impl Activity {
         }
     }
 
-    /// The engine sessions are these from now on.
+    /// Sets the engine sessions and the current database.
     pub(crate) fn now_in(&self, database: &str, cancellers: Vec<Canceller>) {
         let mut state = self.state.lock();
         if state.database != database {
@@ -308,7 +308,7 @@ impl Activity {
         state.cancellers = cancellers;
     }
 
-    /// It is set to this from now on.
+    /// Records the settings.
     pub(crate) fn now_set(&self, settings: SessionSettings) {
         self.state.lock().settings = settings;
     }
@@ -342,7 +342,7 @@ impl Activity {
         self.nest_level.store(nest_level, Ordering::Relaxed);
     }
 
-    /// The batch has come so far.
+    /// Records the progress of the batch.
     pub fn note(&self, meter: &Meter, (rows, error, open): (u64, u32, u32)) {
         self.rows.store(rows, Ordering::Relaxed);
         self.error.store(error, Ordering::Relaxed);
@@ -356,14 +356,14 @@ impl Activity {
         spent.writes.store(now.writes, Ordering::Relaxed);
     }
 
-    /// The processor time that the batch under way has taken so far; only its own thread can tell.
+    /// Records the processor time of the batch so far; only its own thread can measure it.
     pub fn note_cpu(&self, meter: &Meter) {
         let cpu_ns = process::thread_cpu_ns().saturating_sub(meter.cpu_ns);
         let cpu_us = self.state.lock().before.cpu_us + cpu_ns / 1000;
         self.spent.cpu_us.store(cpu_us, Ordering::Relaxed);
     }
 
-    /// It is over.
+    /// The batch has ended.
     pub fn end(&self, meter: &Meter) {
         self.note_cpu(meter);
         let mut state = self.state.lock();
@@ -371,7 +371,7 @@ impl Activity {
         state.last_end = WallTime::now();
     }
 
-    /// Whether what is under way is to end.
+    /// Whether the work under way has to end.
     #[inline]
     pub fn is_cancelled(&self) -> bool {
         self.task.is_cancelled()
@@ -386,11 +386,11 @@ impl Activity {
         }
     }
 
-    /// KILL: a batch under way ends at its next row or wait, and the connection rolls back; where there is
-    /// none, the caller does that.
+    /// KILL: a batch under way ends at its next row or wait, and the connection rolls back. If no batch is
+    /// running, the calling thread rolls back.
     pub fn kill(&self) {
         self.killed.store(true, Ordering::Relaxed);
-        // One that does nothing is not cancelled: that would end its rollback.
+        // An idle connection is not cancelled: the cancellation would end its rollback.
         self.retire();
         if !self.retired.load(Ordering::SeqCst) {
             self.cancel();
@@ -398,10 +398,11 @@ impl Activity {
         }
     }
 
-    /// Lets go of all that a killed connection has, unless a batch of it is still under way: whoever comes
-    /// last does it, the one who kills or the connection as its batch ends.
+    /// Releases everything that a killed connection has, unless one of its batches is still running. Either
+    /// the killing thread does it, or the connection when its batch ends, whichever comes last.
     pub fn retire(&self) {
-        // Either this sees the lock free, or whoever holds it sees the mark when he has let go of it.
+        // Either the lock is free here, or the thread that holds it sees the mark after it has released the
+        // lock.
         fence(Ordering::SeqCst);
         let context = self.context.get().and_then(Weak::upgrade);
         let Some(mut context) = context.as_ref().and_then(|c| c.try_lock()) else {
@@ -417,7 +418,7 @@ impl Activity {
         self.open_transactions.store(0, Ordering::Relaxed);
     }
 
-    /// Whether KILL has ended it.
+    /// Whether KILL has ended the connection.
     pub fn is_killed(&self) -> bool {
         fence(Ordering::SeqCst);
         self.killed.load(Ordering::Relaxed)

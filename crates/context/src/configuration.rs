@@ -16,9 +16,9 @@ pub const CHECK_RATE: i32 = 30_002;
 /// What has been set, by the numbers of the options.
 #[derive(Debug, Default)]
 pub struct Configuration {
-    /// Set and not yet installed.
+    /// Values that were set and are not installed yet.
     waiting: Mutex<BTreeMap<i32, i32>>,
-    /// Installed, of options that nothing else keeps.
+    /// Installed values of options that are stored nowhere else.
     running: Mutex<BTreeMap<i32, i32>>,
 }
 
@@ -31,13 +31,13 @@ impl Configuration {
             .is_some_and(|on| *on != 0)
     }
 
-    /// Megabytes that a consistency check may take before it uses a temporary file.
+    /// Megabytes of memory for a consistency check before it uses a temporary file.
     pub fn check_memory_mb(&self) -> u32 {
         let set = self.running.lock().get(&CHECK_MEMORY).copied();
         set.unwrap_or(CHECK_MEMORY_MB).unsigned_abs()
     }
 
-    /// Megabytes that a consistency check may read in a second; 0 = as many as the device gives.
+    /// Megabytes that a consistency check may read in a second; 0 = no limit.
     pub fn check_rate_mb(&self) -> u32 {
         let set = self.running.lock().get(&CHECK_RATE).copied();
         set.unwrap_or(0).unsigned_abs()
@@ -48,17 +48,17 @@ impl Configuration {
         self.running.lock().insert(id, value);
     }
 
-    /// The value that an option has been set to and that is not installed yet.
+    /// The value of an option that was set and is not installed yet.
     pub fn waiting(&self, id: i32) -> Option<i32> {
         self.waiting.lock().get(&id).copied()
     }
 
-    /// Stores a value that RECONFIGURE is to install.
+    /// Stores a value for RECONFIGURE.
     pub fn set_waiting(&self, id: i32, value: i32) {
         self.waiting.lock().insert(id, value);
     }
 
-    /// Takes all values that are to be installed.
+    /// Removes and returns all values that are not installed yet.
     pub fn take_waiting(&self) -> BTreeMap<i32, i32> {
         std::mem::take(&mut *self.waiting.lock())
     }

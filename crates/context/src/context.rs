@@ -1,4 +1,5 @@
-//! What a statement works with: sessions, variables, settings, what the last statement left.
+//! The state of a connection that statements use: sessions, variables, settings, results of the last
+//! statement.
 
 use crate::activity::{Meter, Retire, SessionSettings};
 use crate::cursors::Cursors;
@@ -21,7 +22,7 @@ use furrow_scalar::{Env, RandState, Settings, Switches};
 use furrow_types::{Date, DateTime2, DateTimeOffset, Time, Value};
 use std::sync::Arc;
 
-/// SET options that are on or off, or have a number.
+/// SET options: switches and numbers.
 #[derive(Debug, Clone)]
 pub struct SetOptions {
     /// SET STATISTICS IO.
@@ -43,15 +44,15 @@ impl SetOptions {
         self.settings.switches.has(these)
     }
 
-    /// Whether an error ends the batch and its transaction that would end its statement otherwise: under SET
-    /// XACT_ABORT ON, and one of arithmetic with ARITHABORT ON and ANSI_WARNINGS OFF.
+    /// Whether an error that would otherwise end only its statement ends the batch and its transaction: any
+    /// such error under SET XACT_ABORT ON, and an arithmetic error under ARITHABORT ON and ANSI_WARNINGS OFF.
     pub fn aborts(&self, error: &SqlError) -> bool {
         let arithmetic = self.has(Switches::ARITHABORT) && !self.has(Switches::ANSI_WARNINGS);
         self.has(Switches::XACT_ABORT) || (arithmetic && instead_of(error.number()).is_some())
     }
 }
 
-/// What is told of arithmetic that gives NULL in place of this error.
+/// The message that is sent when arithmetic returns NULL in place of this error.
 fn instead_of(number: u32) -> Option<u32> {
     match number {
         220 | 232 | 8115 => Some(3606),
@@ -73,10 +74,10 @@ impl Default for SetOptions {
     }
 }
 
-/// What the statement before left: @@ROWCOUNT and its like.
+/// Results of the statement before: @@ROWCOUNT and others.
 #[derive(Debug, Clone, Default)]
 pub struct Last {
-    /// @@ROWCOUNT, as ROWCOUNT_BIG() has it.
+    /// @@ROWCOUNT, in the range of ROWCOUNT_BIG().
     pub rows: u64,
     /// @@ERROR.
     pub error: u32,
@@ -86,16 +87,16 @@ pub struct Last {
     pub scope_identity: Option<i64>,
 }
 
-/// The error that a CATCH block is about.
+/// The error that a CATCH block handles.
 #[derive(Debug, Clone)]
 pub struct Caught {
-    /// What ERROR_NUMBER() and its like return.
+    /// What ERROR_NUMBER() and the other error functions return.
     pub message: Message,
     /// The procedure that raised it; `None` for a batch.
     pub procedure: Option<String>,
 }
 
-/// What a statement works with.
+/// The state of a connection that statements use.
 #[derive(Debug)]
 pub struct Context {
     /// The server.
@@ -108,46 +109,46 @@ pub struct Context {
     pub scope: Scope,
     /// Values of outer rows for the subqueries that refer to them.
     pub frame: Vec<Value>,
-    /// Rows that recursive common table expressions are at, by slot.
+    /// The current rows of recursive common table expressions, by slot.
     pub work: Vec<Vec<Value>>,
-    /// What subqueries that look at nothing around them gave in this statement.
+    /// Results of uncorrelated subqueries in this statement.
     pub subqueries: SubqueryResults,
     /// SET options.
     pub set: SetOptions,
     /// Results of the previous statement.
     pub last: Last,
-    /// Errors of the CATCH blocks that are at work, innermost last.
+    /// Errors of the CATCH blocks that are running, innermost last.
     pub caught: Vec<Caught>,
-    /// The procedures and texts at work, innermost last; a text has no name.
+    /// The procedures and texts that are running, innermost last; a text has no name.
     pub procedures: Vec<String>,
-    /// The number of the procedure at work; 0 for a text.
+    /// The number of the running procedure; 0 for a text.
     pub module: i32,
-    /// The schema of the procedure at work; `None` for a batch and a text.
+    /// The schema of the running procedure; `None` for a batch and a text.
     pub module_schema: Option<String>,
-    /// The line of the statement at work.
+    /// The line of the running statement.
     pub line: u32,
-    /// Transactions open around an INSERT EXEC whose procedure is at work.
+    /// Number of transactions that were open when a running INSERT ... EXEC began.
     pub capturing: Option<u32>,
     /// Temporary tables and table variables.
     pub temp: Temp,
     /// Cursors.
     pub cursors: Cursors,
-    /// The moment of the statement.
+    /// The current time for the whole statement.
     pub now: DateTimeOffset,
     pub(crate) rand: RandState,
-    /// Batches read before.
+    /// Texts that were parsed earlier.
     pub texts: Texts,
-    /// What statements keep.
+    /// Accounting of the memory that statements use.
     pub memory: Arc<Memory>,
-    /// Where the batch began.
+    /// Counters at the beginning of the batch.
     pub meter: Meter,
-    /// Whether an aggregate of the statement has left a NULL out, of which the client is told at its end.
+    /// Whether an aggregate of the statement has ignored a NULL; the client gets a message at its end.
     pub null_eliminated: bool,
-    /// What an expression of the statement has given NULL for, of which the client is told at its end.
+    /// Messages about expressions of the statement that returned NULL; the client gets them at its end.
     pub(crate) made_null: Vec<u32>,
-    /// What processor time was at the end of the last statement that was measured.
+    /// Processor time at the end of the last statement that was measured.
     pub clock: Clock,
-    /// Ways to rows that the statement has counted: the places of their plans.
+    /// Access paths that the statement has counted, by their position in the plan.
     pub counted: Vec<usize>,
 }
 
@@ -204,7 +205,7 @@ impl Context {
         }
     }
 
-    /// A statement begins: GETDATE() is this moment for all of it, and subqueries are run anew.
+    /// Begins a statement: fixes the time for GETDATE(), and discards the results of subqueries.
     pub fn tick(&mut self) {
         self.subqueries.clear();
         self.null_eliminated = false;
@@ -213,7 +214,7 @@ impl Context {
         self.now = moment();
     }
 
-    /// Calls what needs the clock and random numbers.
+    /// Calls a function that needs the clock and random numbers.
     pub fn with_env<T>(&mut self, call: impl FnOnce(&mut Env<'_>) -> T) -> T {
         let mut random = random::guid_v4;
         let mut env = Env {
@@ -227,7 +228,7 @@ impl Context {
         result
     }
 
-    /// Goes to another database. Plans hold on to tables of the one that is left: they are forgotten.
+    /// Changes the current database. Cached plans hold tables of the old database, and are discarded.
     pub fn change_database(&mut self, name: &str) -> Result<()> {
         let before = self.sessions.database().id();
         let changed = self.sessions.change_database(name);
@@ -237,13 +238,13 @@ impl Context {
         changed
     }
 
-    /// Lets others know how far the batch has come.
+    /// Publishes the progress of the batch for other threads.
     pub fn note(&self) {
         let left = (self.last.rows, self.last.error, self.sessions.count());
         self.sessions.activity().note(&self.meter, left);
     }
 
-    /// Lets others know what the session is set to.
+    /// Publishes the session's settings for other threads.
     pub fn tell_settings(&self) {
         self.sessions.activity().now_set(SessionSettings {
             isolation: self.sessions.isolation(),
@@ -253,7 +254,7 @@ impl Context {
         });
     }
 
-    /// What a plan that is bound now depends on, besides the names in it.
+    /// The key of a plan that is bound now, besides the names in it.
     pub fn plan_key(&self) -> PlanKey {
         PlanKey {
             database: self.sessions.database().id(),
@@ -272,7 +273,7 @@ impl Context {
         self.set.settings
     }
 
-    /// What an expression gives: the value, or NULL where arithmetic fails and the session is set to go on.
+    /// The value of an expression, or NULL if arithmetic fails and the session's settings allow that.
     #[inline]
     pub fn or_null(&mut self, result: std::result::Result<Value, Message>) -> Result<Value> {
         match result {
@@ -293,12 +294,12 @@ impl Context {
         Ok(Value::Null)
     }
 
-    /// Sets the variable at a place.
+    /// Sets the variable at a position.
     pub fn set_variable(&mut self, place: usize, value: Value) -> Result<()> {
         self.scope.set(place, value, &self.memory)
     }
 
-    /// The end that the client asked for, if it has.
+    /// Fails if the batch was cancelled, or if the process has used up its memory.
     #[inline]
     pub fn check_cancel(&self) -> Result<()> {
         match self.sessions.activity().is_cancelled() {
@@ -307,8 +308,9 @@ impl Context {
         }
     }
 
-    /// Runs `body` as one statement: undone when it fails, outside of a transaction committed when it does
-    /// not. Within a statement it is part of it.
+    /// Runs `body` as one statement. Outside of a transaction it is committed if it succeeds and rolled back
+    /// if it fails; in a transaction a failure undoes this statement only. Within a statement it is part of
+    /// it.
     pub fn statement<T>(&mut self, body: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
         if self.sessions.in_statement() {
             return body(self);
@@ -329,13 +331,13 @@ impl Context {
 }
 
 impl Retire for Context {
-    /// The connection has been killed: what it has open is rolled back, what it holds is let go of, and the
-    /// server forgets it.
+    /// Called for a killed connection: rolls back, releases everything, and removes the connection from the
+    /// server.
     fn retire(&mut self) {
         let task = Arc::clone(self.sessions.task());
         let _entered = furrow_observe::task::enter(&task);
         self.end_temp();
-        // A seat in `master` is in nobody's way; that it can't be had is no reason to keep another.
+        // A use of `master` blocks no other session. If it fails, the connection still leaves its database.
         let _ = self.change_database(MASTER);
         self.texts.forget_plans();
         self.server.delist(self.sessions.id());

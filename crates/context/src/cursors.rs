@@ -1,11 +1,12 @@
-//! Cursors of a connection: which there are, where they stand, and what they are called.
+//! Cursors of a connection: their names, states and positions.
 //!
 //! A cursor has names: the one that it was declared with, and the cursor variables that were set to it. It
-//! is deallocated when its last name goes. A LOCAL cursor and a cursor variable belong to the batch,
-//! procedure or text that declares them, and go with it; a GLOBAL cursor belongs to the connection.
+//! is deallocated with its last name. A LOCAL cursor and a cursor variable belong to the batch, procedure or
+//! text that declares them, and end with it; a GLOBAL cursor belongs to the connection.
 //!
-//! The rows of an open cursor are those of its query when it was opened (a STATIC cursor, which SQL Server
-//! makes of the other kinds where it must). They are kept by [`CursorRows`], which the operators implement.
+//! The rows of an open cursor are those of its query when it was opened: every cursor is a STATIC one, into
+//! which SQL Server also converts other kinds when it must. They are stored by [`CursorRows`], which the
+//! operators implement.
 
 use crate::error::{Result, refuse};
 use crate::scope::Scope;
@@ -20,16 +21,16 @@ use std::sync::Arc;
 
 /// Rows that are read by number.
 pub trait CursorRows: fmt::Debug + Send {
-    /// How many there are.
+    /// Number of rows.
     fn count(&self) -> u64;
-    /// The row of a number, from 0.
+    /// The row with this number, from 0.
     fn get(&mut self, number: u64) -> Result<Option<Vec<Value>>>;
 }
 
-/// Which rows FETCH may ask for.
+/// The rows that FETCH may go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scrolling {
-    /// The next one alone.
+    /// Only the next one.
     ForwardOnly,
     /// Any.
     Scroll,
@@ -40,7 +41,7 @@ pub enum Scrolling {
 pub enum CursorWrites {
     /// Not at all.
     ReadOnly,
-    /// WHERE CURRENT OF may change these columns; all where none is listed.
+    /// WHERE CURRENT OF may change these columns, or all if the list is empty.
     Of(Vec<String>),
 }
 
@@ -53,7 +54,7 @@ pub struct CursorPlan {
     pub scrolling: Scrolling,
     /// Whether rows may be changed.
     pub writes: CursorWrites,
-    /// The variables when it was declared: its query sees these values.
+    /// The variables at the declaration: its query uses these values.
     pub scope: Scope,
 }
 
@@ -62,13 +63,13 @@ pub struct CursorPlan {
 pub struct OpenCursor {
     /// The columns of its query.
     pub columns: Vec<ResultColumn>,
-    /// The table that WHERE CURRENT OF changes. Behind the columns of the query each row then has the row of
-    /// this table, and its name.
+    /// The table that WHERE CURRENT OF changes. Behind the columns of the query, each row then has the row of
+    /// this table and its name.
     pub target: Option<(DatabaseId, ObjectId)>,
     /// The rows.
     pub rows: Box<dyn CursorRows>,
-    /// The row that was fetched last, from 1; 0 before the first row, one more than there are behind the
-    /// last.
+    /// The number of the row that was fetched last, from 1; 0 before the first row, number of rows + 1 behind
+    /// the last.
     pub at: u64,
 }
 
@@ -85,20 +86,20 @@ impl OpenCursor {
 /// A cursor.
 #[derive(Debug)]
 pub struct Cursor {
-    /// What was declared.
+    /// The declaration.
     pub plan: Arc<CursorPlan>,
     /// Its rows, while it is open.
     pub open: Option<OpenCursor>,
 }
 
-/// Who sees a name.
+/// The scope of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorScope {
     /// The connection.
     Global,
     /// The batch, procedure or text at this depth.
     Local(usize),
-    /// The same, as a cursor variable.
+    /// The batch, procedure or text at this depth, for a cursor variable.
     Variable(usize),
 }
 
@@ -115,14 +116,14 @@ impl CursorScope {
 struct Named {
     name: String,
     scope: CursorScope,
-    /// `None` for a variable that was set to none yet.
+    /// `None` for a variable without a cursor.
     cursor: Option<u64>,
 }
 
-/// What CURSOR_STATUS says.
+/// The result of CURSOR_STATUS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CursorStatus {
-    /// There is no such cursor, or no such cursor variable.
+    /// There is no such cursor or cursor variable.
     Absent,
     /// The variable has no cursor.
     Unallocated,
@@ -142,7 +143,7 @@ pub struct Cursors {
     next: u64,
     /// @@FETCH_STATUS.
     pub fetch_status: i32,
-    /// @@CURSOR_ROWS: of the cursor that was opened last.
+    /// @@CURSOR_ROWS of the cursor that was opened last.
     pub rows: u64,
 }
 
@@ -159,14 +160,14 @@ impl Cursors {
         self.next
     }
 
-    /// Drops the cursors that have no name any more.
+    /// Drops the cursors that have no name left.
     fn sweep(&mut self) {
         let named = &self.named;
         self.cursors
             .retain(|id, _| named.iter().any(|named| named.cursor == Some(*id)));
     }
 
-    /// DECLARE c CURSOR: 16915 where there is one of that name.
+    /// DECLARE c CURSOR: 16915 if the name exists.
     pub fn declare(&mut self, shown: &str, scope: CursorScope, plan: CursorPlan) -> Result<()> {
         let name = shown.to_lowercase();
         if self.place(&name, scope).is_some() {
@@ -181,7 +182,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// DECLARE @c CURSOR. One that is declared is as it was: a DECLARE in a loop is one.
+    /// DECLARE @c CURSOR. A variable that exists is not changed, as in a loop.
     pub fn declare_variable(&mut self, name: &str, depth: usize) {
         let (name, scope) = (name.to_lowercase(), CursorScope::Variable(depth));
         if self.place(&name, scope).is_none() {
@@ -221,7 +222,7 @@ impl Cursors {
         self.set(variable, depth, Some(cursor))
     }
 
-    /// The entry that a name leads to: a local cursor before a global one.
+    /// The entry of a name: a local cursor is found before a global one.
     fn entry(&self, name: &CursorName, depth: usize) -> Option<usize> {
         let lower = name.name.value.to_lowercase();
         if name.is_variable {
@@ -234,7 +235,7 @@ impl Cursors {
             .find_map(|scope| self.place(&lower, scope))
     }
 
-    /// The number of the cursor that a name leads to: 16916, and for a variable 16948 and 16950.
+    /// The number of the cursor with a name: 16916, and for a variable 16948 and 16950.
     fn id(&self, name: &CursorName, depth: usize) -> Result<u64> {
         let shown = &*name.name.value;
         let found = self.entry(name, depth).and_then(|at| self.named.get(at));
@@ -248,7 +249,7 @@ impl Cursors {
         }
     }
 
-    /// The cursor that a name leads to.
+    /// The cursor with a name.
     pub fn find(&mut self, name: &CursorName, depth: usize) -> Result<&mut Cursor> {
         let id = self.id(name, depth)?;
         match self.cursors.get_mut(&id) {
@@ -257,7 +258,7 @@ impl Cursors {
         }
     }
 
-    /// The same, open: 16917.
+    /// The open cursor with a name: 16917.
     pub fn find_open(&mut self, name: &CursorName, depth: usize) -> Result<&mut OpenCursor> {
         match &mut self.find(name, depth)?.open {
             Some(open) => Ok(open),
@@ -265,7 +266,7 @@ impl Cursors {
         }
     }
 
-    /// DEALLOCATE: the name goes; a variable is there still, without a cursor.
+    /// DEALLOCATE: removes the name; a variable still exists, without a cursor.
     pub fn deallocate(&mut self, name: &CursorName, depth: usize) -> Result<()> {
         self.id(name, depth)?;
         if let Some(at) = self.entry(name, depth) {
@@ -280,7 +281,7 @@ impl Cursors {
         Ok(())
     }
 
-    /// Names of batches, procedures and texts from this depth on go.
+    /// Removes the names of batches, procedures and texts from this depth on.
     pub fn leave(&mut self, depth: usize) {
         if !self.named.is_empty() {
             self.named
@@ -289,20 +290,20 @@ impl Cursors {
         }
     }
 
-    /// All go.
+    /// Removes all cursors.
     pub(crate) fn clear(&mut self) {
         self.named.clear();
         self.cursors.clear();
     }
 
-    /// Closes all, as the end of a transaction does under SET CURSOR_CLOSE_ON_COMMIT ON.
+    /// Closes all cursors, as the end of a transaction does under SET CURSOR_CLOSE_ON_COMMIT ON.
     pub fn close_all(&mut self) {
         for cursor in self.cursors.values_mut() {
             cursor.open = None;
         }
     }
 
-    /// What CURSOR_STATUS says of a name.
+    /// CURSOR_STATUS of a name.
     pub fn status(&self, name: &str, scope: CursorScope) -> CursorStatus {
         let place = self.place(&name.to_lowercase(), scope);
         let Some(named) = place.and_then(|at| self.named.get(at)) else {

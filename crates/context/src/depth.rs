@@ -1,25 +1,25 @@
 //! How deep statements may nest.
 //!
-//! The parser bounds how deep one statement's text nests (191). A chain of definitions, each of which names
-//! the one before, nests deeper than any text: common table expressions, views, procedures. So each recursion
-//! of the binder, of plans that open and of the interpreter checks here what is left of the thread's stack,
-//! and ends the statement (8631) before the stack does.
+//! The parser limits the nesting of one statement's text (191). A chain of definitions, each of which names
+//! the one before, can be deeper than any text: common table expressions, views, procedures. So each
+//! recursion of the binder, of plans that open and of the interpreter checks the remaining stack of the
+//! thread here, and ends the statement (8631) before the stack overflows.
 //!
 //! # Invariants
 //! 1. Below a check at most [`RESERVE_BYTES`] of stack are used until the next check or the end.
-//! 2. To run or drop a plan takes less stack for each level than to bind it: what the binder accepts runs.
+//! 2. Running or dropping a plan takes less stack for each level than binding it: a plan that was bound runs.
 
 use crate::error::{Result, refuse};
 use furrow_io::thread::stack_left;
 
-/// What one level may use, with all that the engine below it uses.
+/// Stack that one level may use, including the engine below it.
 const RESERVE_BYTES: usize = 512 << 10;
 
-/// What the parser uses at the greatest depth that it reads (191). Texts are read deep within statements too:
-/// those of views and procedures.
+/// Stack of the parser at the greatest depth that it accepts (191). Texts of views and procedures are parsed
+/// deep within statements.
 pub(crate) const PARSER_BYTES: usize = 1536 << 10;
 
-/// 8631 where less stack is left than a level may use.
+/// 8631 if less stack is left than a level may use.
 #[inline]
 pub fn check() -> Result<()> {
     match stack_left() {

@@ -1,19 +1,19 @@
-//! Errors of statements: SQL Server's messages, and what they mean for what goes on.
+//! Errors of statements: SQL Server's messages, and what they end.
 
 use furrow_engine::EngineError;
 use furrow_messages::{Arg, Message};
 use std::fmt;
 
-/// A result whose error is what the client is told.
+/// A result whose error is sent to the client.
 pub type Result<T> = std::result::Result<T, Box<SqlError>>;
 
-/// Where an error comes from: what it ends depends on it.
+/// Where an error comes from, which decides what it ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Origin {
     /// From a statement that failed.
     #[default]
     Statement,
-    /// From a procedure or text that was left because of it.
+    /// From a procedure or text that it ended.
     Inner,
     /// RAISERROR.
     Raised,
@@ -21,21 +21,22 @@ pub enum Origin {
     Thrown,
 }
 
-/// Why a statement failed.
+/// The error of a failed statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlError {
-    /// What the client prints, in order; never empty. A line of 0 is filled in with the statement's.
+    /// The messages that the client prints, in order; never empty. A line of 0 is replaced by the
+    /// statement's.
     pub messages: Vec<Message>,
-    /// The procedure that was at work.
+    /// The procedure that was running.
     pub procedure: Option<String>,
-    /// Whether the client asked for the end: nothing is caught, nothing is printed.
+    /// Whether the client cancelled the batch: CATCH does not run, and nothing is printed.
     pub cancelled: bool,
-    /// What raised it.
+    /// How it was raised.
     pub origin: Origin,
 }
 
 impl SqlError {
-    /// The message that counts: what ERROR_NUMBER() tells and CATCH is about.
+    /// The first message: ERROR_NUMBER() returns its number, and CATCH handles it.
     pub fn first(&self) -> &Message {
         static NONE: Message = Message {
             number: 0,
@@ -57,7 +58,7 @@ impl SqlError {
         self.messages.iter().map(|m| m.level).max().unwrap_or(0)
     }
 
-    /// The end that the client asked for.
+    /// The error of a batch that the client cancelled.
     pub fn cancelled() -> Box<SqlError> {
         Box::new(SqlError {
             messages: Vec::new(),
@@ -67,7 +68,7 @@ impl SqlError {
         })
     }
 
-    /// At a line of a procedure, where no place is known yet.
+    /// Adds the line of a procedure, unless one is set.
     #[must_use]
     pub fn at(mut self: Box<Self>, line: u32, procedure: Option<String>) -> Box<SqlError> {
         if self.procedure.is_some() || self.first().line != 0 {
@@ -120,13 +121,13 @@ impl From<EngineError> for Box<SqlError> {
     }
 }
 
-/// A message of the tables as an error.
+/// A message from the tables as an error.
 #[cold]
 pub fn refuse<T>(number: u32, args: &[Arg]) -> Result<T> {
     Err(Message::new(number, args).into())
 }
 
-/// What T-SQL has and this engine does not: error 40514 with the clause named.
+/// Error 40514 for a clause that T-SQL has and this engine does not have; the message names the clause.
 #[cold]
 pub fn unsupported(what: &str) -> Box<SqlError> {
     let text = format!("'{what}' is not supported in this version of Furrow.");

@@ -1,16 +1,16 @@
-//! What a statement works with: the state of the server, of the connection and of the batch.
+//! The state that statements use: of the server, of the connection and of the batch.
 //!
 //! Purpose: operators, binder, system views and interpreter share one [`Context`](context::Context). It is a
-//! struct, because operators read its fields for each row; what differs above it (system views, metadata
-//! functions) is behind the trait [`SystemObjects`](system::SystemObjects), and results that only operators
-//! can read are opaque here ([`SubqueryResults`](subqueries::SubqueryResults)).
+//! struct, because operators read its fields for each row. The parts that crates above implement (system
+//! views, metadata functions) are behind the trait [`SystemObjects`](system::SystemObjects). Results that
+//! only operators can read are opaque here ([`SubqueryResults`](subqueries::SubqueryResults)).
 //!
 //! # Invariants
-//! 1. One statement is one engine statement ([`Context::statement`](context::Context::statement)): what fails
-//!    leaves nothing behind, and outside of a transaction what succeeds is durable when it returns.
+//! 1. One statement is one engine statement ([`Context::statement`](context::Context::statement)): a failed
+//!    statement changes nothing, and outside of a transaction a successful one is durable when it returns.
 //! 2. All engine sessions of a connection begin, commit and roll back together (`sessions`).
 //! 3. A plan is used again only while everything that it was bound to is unchanged (`plans`).
-//! 4. Memory that a statement keeps is granted first and given back when its owner is dropped (`memory`).
+//! 4. Memory that a statement uses is granted first and returned when its owner is dropped (`memory`).
 //!
 //! Proofs, by the invariant's number: 1: `a_cancelled_statement_is_undone_and_its_transaction_stays_open`
 //! (sql). 2: the golden script `exec_other_database` (sql). 3:

@@ -1,17 +1,17 @@
-//! What statements keep in memory: sorts, hash tables, rows kept back.
+//! Memory of statements: sorts, hash tables, stored rows.
 //!
-//! Each connection may keep so much at a time. Sorts, groups, joins and windows that are refused more write
-//! rows to files ([`spill`](super::spill)) and go on; what can't do so ends its statement (701) instead of
-//! taking the process down: the statement is undone, and the connection goes on.
+//! The memory of each connection is limited. When sorts, groups, joins and windows reach the limit, they
+//! write rows to files ([`spill`](super::spill)) and continue. An operator that cannot do so ends its
+//! statement (701) instead of ending the process: the statement is undone, and the connection continues.
 //!
-//! What a connection may keep is a part of what the process may have: the machine's memory, or less where
-//! `ulimit -v` or a cgroup says so. That part is looked at once; other connections, the pool and the program
-//! around take theirs meanwhile. So whenever a connection has taken [`STEP_BYTES`] more, and before a long
-//! text is copied, the connection reads what is left now.
+//! The limit is a part of the memory that the process may have: the machine's memory, or less if `ulimit -v`
+//! or a cgroup says so. It is computed once, but other connections, the pool and the rest of the program use
+//! memory meanwhile. So whenever a connection has taken [`STEP_BYTES`] more, and before a long text is
+//! copied, the remaining memory is checked.
 //!
-//! What is counted is an estimate. Allocations that nothing counts take from the reserve of
-//! [`furrow_io::heap`] where the address space has a limit; every connection that asks for memory, or whether
-//! its statement is cancelled, then gets 701 until there is memory again.
+//! The counts are estimates. If the address space has a limit, allocations that are not counted take from the
+//! reserve of [`furrow_io::heap`]. Every connection that requests memory, or checks for a cancellation, then
+//! gets 701 until there is memory again.
 
 use crate::error::{Result, SqlError};
 use furrow_io::{heap, host};
@@ -20,36 +20,36 @@ use furrow_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Of a machine's memory, a connection's statement may keep one part in this many.
+/// A connection's statement may use one part in this many of the machine's memory.
 const PART: u64 = 4;
-/// Where the machine does not say how much it has.
+/// Assumed memory of a machine that does not report it.
 const UNKNOWN_BYTES: usize = 1 << 30;
 
-/// What an operator that can write to files may keep however much others keep: each pass over its rows gets
-/// somewhere.
+/// Memory that an operator with files always gets, whatever other operators use, so that each pass over its
+/// rows makes progress.
 pub const LEAST_BYTES: usize = 256 << 10;
 
-/// Whenever a connection has taken so much more, it looks whether the process can have more.
+/// Whenever a connection has taken this much more, it checks whether the process can have more.
 const STEP_BYTES: usize = 16 << 20;
 
-/// What is left to the process for all that is not counted: buffers of the log and of spill files, plans,
+/// Memory that is left for everything that is not counted: buffers of the log and of spill files, plans,
 /// and [`STEP_BYTES`] of other connections.
 const SPARE_BYTES: u64 = 32 << 20;
 
-/// A list of rows, or a table of keys, that is full doubles at once: an operator may so need one part in this
-/// many of what it has taken, in one piece.
+/// A full list of rows or table of keys doubles its size in one allocation: an operator may need one part in
+/// this many of the memory that it has taken, in one piece.
 const DOUBLING_PART: usize = 2;
 
-/// Texts that are shorter are made without a look at what is left.
+/// Shorter texts are created without a check of the remaining memory.
 pub const LONG_BYTES: usize = 4 << 20;
 
-/// How many copies of a long text there may be at once while a statement works with it.
+/// Number of copies of a long text that may exist at once while a statement uses it.
 const COPIES: u64 = 3;
 
-/// The same where a connection may keep next to nothing.
+/// The least limit of a connection's memory.
 const SMALLEST_BYTES: usize = 1 << 10;
 
-/// What a connection keeps, and how much it may.
+/// The memory of a connection and its limit.
 #[derive(Debug)]
 pub struct Memory {
     used: AtomicUsize,
@@ -68,18 +68,18 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// How many things of this size may be kept at once beside as much of other things.
+    /// How many objects of this size may be stored at once beside as much memory for other objects.
     pub fn fits_times(&self, bytes: usize) -> usize {
         self.most.load(Ordering::Relaxed) / 2 / bytes.max(1)
     }
 
-    /// No statement keeps more from now on.
+    /// Sets the limit for all further statements.
     pub fn limit(&self, most: usize) {
         self.most.store(most, Ordering::Relaxed);
     }
 }
 
-/// What one operator keeps. It is given back when the operator goes.
+/// The memory of one operator, which is returned when the operator is dropped.
 #[derive(Debug)]
 pub struct Grant {
     memory: Arc<Memory>,
@@ -95,7 +95,7 @@ impl Grant {
         }
     }
 
-    /// Asks for more: 701.
+    /// Takes more memory: 701 if there is none.
     pub fn take(&mut self, bytes: usize) -> Result<()> {
         self.take_beyond(bytes)?;
         match self.memory.used.load(Ordering::Relaxed) > self.memory.most.load(Ordering::Relaxed) {
@@ -104,7 +104,7 @@ impl Grant {
         }
     }
 
-    /// Takes more whatever the connection may keep: 701 only where the process has no more. For rows that
+    /// Takes more memory without the connection's limit: 701 only if the process has no more. For rows that
     /// must stay in memory until all of them are known.
     pub fn take_beyond(&mut self, bytes: usize) -> Result<()> {
         self.bytes += bytes;
@@ -117,26 +117,25 @@ impl Grant {
         }
     }
 
-    /// Asks for more; `false` where there is no room, and files have to take what comes. It is taken all the
-    /// same, and is for the caller to give back. There is always room for `least`, or for the limit where
-    /// that is less.
+    /// Takes more memory; `false` above the limit, when further rows have to go to files. It is taken in both
+    /// cases, and the caller gives it back. `least`, or the limit if that is smaller, is always granted.
     pub fn fits(&mut self, bytes: usize, least: usize) -> bool {
         let most = self.memory.most.load(Ordering::Relaxed);
         self.take(bytes).is_ok() || self.bytes <= least.min(most.max(SMALLEST_BYTES))
     }
 
-    /// Gives back all.
+    /// Returns all memory.
     pub fn give_all_back(&mut self) {
         self.give_back(self.bytes);
     }
 
-    /// Asks for what a row takes.
+    /// Takes the memory of a row.
     #[inline]
     pub fn row(&mut self, row: &[Value]) -> Result<()> {
         self.take(row_bytes(row))
     }
 
-    /// Gives back what rows that were thrown away took.
+    /// Returns the memory of rows that were dropped.
     pub fn give_back(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
@@ -150,22 +149,22 @@ impl Drop for Grant {
     }
 }
 
-/// Whether the process can have so much more in one piece. What the heap has free serves small pieces alone.
+/// Whether the process can have this much more in one piece. Free memory of the heap serves small pieces
+/// only.
 fn is_left(bytes: u64) -> bool {
     let wanted = SPARE_BYTES.saturating_add(bytes);
     host::memory_left_bytes()
         .is_none_or(|left| left >= wanted || (left >= bytes && left + heap::free_bytes() >= wanted))
 }
 
-/// Texts of statements that are shorter are read without a look at what is left.
+/// Shorter texts of statements are parsed without a check of the remaining memory.
 const LONG_SCRIPT_BYTES: usize = 256 << 10;
 
-/// Bytes of the tree that a byte of a text of statements becomes, at most: `1,` in a list is a token and an
-/// expression.
+/// Most bytes of the syntax tree for one byte of text: `1,` in a list is a token and an expression.
 const TREE_BYTES: u64 = 128;
 
-/// 701 where a text of statements is so long that the process could lack the memory for its tree. Only where
-/// an allocation may be refused: most texts become far smaller trees.
+/// 701 if a text is so long that there may not be enough memory for its syntax tree. Only if an allocation
+/// can fail: most texts become much smaller trees.
 pub(crate) fn check_script(text: &str) -> Result<()> {
     match text.len() {
         ..LONG_SCRIPT_BYTES => Ok(()),
@@ -174,7 +173,7 @@ pub(crate) fn check_script(text: &str) -> Result<()> {
     }
 }
 
-/// 701 where there is no memory for a row of so many bytes, and a copy of it, that is about to be read.
+/// 701 if there is no memory to read a row of this many bytes and to copy it.
 pub fn check_row(bytes: usize) -> Result<()> {
     match bytes {
         ..LONG_BYTES => Ok(()),
@@ -183,7 +182,7 @@ pub fn check_row(bytes: usize) -> Result<()> {
     }
 }
 
-/// 701 where the heap of the process is short.
+/// 701 if the heap of the process is short of memory.
 #[inline]
 pub(crate) fn check_heap() -> Result<()> {
     match heap::is_short() {
@@ -192,7 +191,7 @@ pub(crate) fn check_heap() -> Result<()> {
     }
 }
 
-/// 701 where a text or binary is so long that there is no memory for the copies of it that a statement makes.
+/// 701 if there is no memory for the copies of a long text or binary that a statement makes.
 #[inline]
 pub fn check_long(value: &Value) -> Result<()> {
     match outside_bytes(value) {
@@ -208,16 +207,16 @@ pub fn refused() -> Box<SqlError> {
     Message::new(701, &["default".into()]).into()
 }
 
-/// A list of rows that grows, or that is sorted, has so many places for each row.
+/// Entries for each row in a list of rows that grows or is sorted.
 const PLACES: usize = 3;
 
-/// About what a row takes in a list of rows, the list included.
+/// Approximate memory of a row in a list of rows, the list included.
 pub fn row_bytes(row: &[Value]) -> usize {
     let values: usize = row.iter().map(outside_bytes).sum();
     PLACES * size_of::<Vec<Value>>() + block_bytes(size_of_val(row)) + values
 }
 
-/// What a block of the heap takes: its bytes, and those that the allocator adds.
+/// Memory of a heap block: its bytes, and those that the allocator adds.
 #[inline]
 fn block_bytes(bytes: usize) -> usize {
     const HEAD: usize = size_of::<usize>();
@@ -227,7 +226,7 @@ fn block_bytes(bytes: usize) -> usize {
     }
 }
 
-/// What a value takes besides itself.
+/// Memory of a value outside of the value itself.
 #[inline]
 pub fn outside_bytes(value: &Value) -> usize {
     block_bytes(match value {

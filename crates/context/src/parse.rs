@@ -1,4 +1,4 @@
-//! T-SQL text to statements, from the connection's cache where it was parsed before.
+//! T-SQL text to statements, from the connection's cache if the text was parsed before.
 
 use crate::context::Context;
 use crate::depth;
@@ -20,12 +20,12 @@ fn of_syntax(error: &SyntaxError) -> Message {
     Message::custom(error.number, error.level, error.state, &error.message).at_line(error.line)
 }
 
-/// Reads a text as statements, or tells what is wrong with it.
+/// Parses a text into statements, or returns its syntax error.
 pub fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>> {
     parse_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER))
 }
 
-/// Reads the text of a module as it was read when the module was made.
+/// Parses the text of a module with the settings that the module was created with.
 pub fn parse_module(module: &Module) -> Result<Vec<Stmt>> {
     parse_with(module.text(), module.set().quoted_identifier)
 }
@@ -46,12 +46,12 @@ fn parse_with(text: &str, quoted_identifier: bool) -> Result<Vec<Stmt>> {
     }
 }
 
-/// [`parse`], unless the text was read before.
+/// [`parse`], with the cache.
 pub fn read(text: &str, cx: &mut Context) -> Result<Arc<Text>> {
     read_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER), cx)
 }
 
-/// [`parse_module`], unless the text was read before.
+/// [`parse_module`], with the cache.
 pub fn read_module(module: &Module, cx: &mut Context) -> Result<Arc<Text>> {
     read_with(module.text(), module.set().quoted_identifier, cx)
 }
@@ -71,7 +71,7 @@ pub fn read_with(text: &str, quoted_identifier: bool, cx: &mut Context) -> Resul
     Ok(read)
 }
 
-/// A text as a condition.
+/// Parses a text as a condition.
 pub fn condition(text: &str) -> Result<Condition> {
     let sql = format!("SELECT 1 WHERE {text}");
     let parsed = furrow_tsql::parse(&sql, Options::default());
@@ -86,7 +86,7 @@ pub fn condition(text: &str) -> Result<Condition> {
     }
 }
 
-/// A text as an expression.
+/// Parses a text as an expression.
 pub fn expression(text: &str) -> Result<Expr> {
     let parsed = furrow_tsql::parse_expression(text, Options::default());
     parsed.map_err(|_| unsupported(&format!("the default {text}")))

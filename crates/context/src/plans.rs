@@ -1,19 +1,20 @@
-//! Plans that are kept: a statement of a text that runs again is not bound again.
+//! Cached plans: a statement of a text that runs again is not bound again.
 //!
 //! # When a plan is used again
-//! A plan rests on what it was bound to: the current database, the temporary tables in sight, the variables
-//! with their places and types, the settings ([`PlanKey`]); the tables and views that its names led to, none
-//! of which may have been changed or dropped since, and about as many rows in the tables as there were
-//! ([`Basis`]). Where a session has changed definitions itself and not committed, nothing is kept nor used.
-//! What looks into a database by name is bound each time.
+//! A plan depends on
+//! - the current database, the visible temporary tables, the variables with their positions and types, and
+//!   the settings ([`PlanKey`]): all must be the same;
+//! - the tables and views that its names were resolved to ([`Basis`]): none may have been changed or dropped,
+//!   and each table must have about as many rows as before.
+//!
+//! No plan is stored or used while the session itself has uncommitted changes of definitions. A statement
+//! that looks up names at execution is bound each time.
 //!
 //! # Definitions that change meanwhile
-//! A statement that begins to run holds Sch-S on every table that its plan rests on before it reads or
-//! changes anything ([`ready`], [`bound`]). Where one has changed since the name was looked up, the
-//! statement is bound again.
+//! A statement takes Sch-S on every table that its plan depends on before it reads or changes anything
+//! ([`ready`], [`bound`]). If a table has changed since the name was resolved, the statement is bound again.
 //!
-//! Statements are told apart by where they lie in their text, which keeps them in place as long as it is
-//! kept.
+//! A statement is identified by its address in the parsed text, which does not move while the text is stored.
 
 use crate::error::Result;
 use crate::query_stats::{QueryStats, TextStats};
@@ -28,27 +29,27 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A table has other ways to its rows than before when it has this many times the rows, or less than one in
-/// this many.
+/// A plan is bound again when a table has this many times the rows that it had, or less than one in this
+/// many.
 const GROWTH: i64 = 8;
-/// Plans that are kept of one text.
+/// Most plans that are stored for one text.
 const MOST: usize = 1024;
 /// Tables of fewer rows are all small.
 const SMALL: i64 = 256;
 
-/// What a plan is bound to besides what its names led to.
+/// What a plan depends on besides the objects that its names were resolved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PlanKey {
     pub(crate) database: DatabaseId,
-    /// The temporary tables in sight.
+    /// The visible temporary tables.
     pub(crate) temp: u64,
-    /// How many procedures and texts are at work: table variables are seen by one only.
+    /// Number of running procedures and texts: table variables are visible in one of them only.
     pub(crate) depth: usize,
     /// The variables.
     pub(crate) scope: u64,
     pub(crate) settings: Settings,
     pub(crate) row_count: i64,
-    /// Whether SNAPSHOT is wanted, which is refused where names are looked up.
+    /// Whether SNAPSHOT is the isolation level, which is refused when names are resolved.
     pub(crate) snapshot: bool,
 }
 
@@ -62,38 +63,38 @@ pub(crate) fn bound_under(mut settings: Settings) -> Settings {
     settings
 }
 
-/// What the names of a statement led to.
+/// The objects that the names of a statement were resolved to.
 #[derive(Debug, Default)]
 pub struct Basis {
     /// Tables with their databases, and how many rows they had.
     tables: Vec<(DatabaseId, Arc<Table>, i64)>,
     /// Views of users by schema and name.
     modules: Vec<(String, String, Arc<Module>)>,
-    /// Schemas and names that led to nothing before another schema was searched.
+    /// Schemas and names that were not found before another schema was searched.
     absent: Vec<(String, String)>,
-    /// Whether something can't be looked at again in this way.
+    /// Whether the statement depends on something that cannot be verified later.
     other: bool,
 }
 
 impl Basis {
-    /// A name led to a table.
+    /// Records that a name was resolved to a table.
     pub fn table(&mut self, db: DatabaseId, table: &Arc<Table>) {
         let rows = table.row_count();
         self.tables.push((db, Arc::clone(table), rows));
     }
 
-    /// A name led to a view of the current database.
+    /// Records that a name was resolved to a view of the current database.
     pub fn module(&mut self, schema: &str, name: &str, module: &Arc<Module>) {
         let entry = (schema.to_owned(), name.to_owned(), Arc::clone(module));
         self.modules.push(entry);
     }
 
-    /// A name led to nothing in this schema of the current database.
+    /// Records that a name was not found in this schema of the current database.
     pub fn absent(&mut self, schema: &str, name: &str) {
         self.absent.push((schema.to_owned(), name.to_owned()));
     }
 
-    /// A name led elsewhere.
+    /// Records that a name was resolved to another object, which cannot be verified later.
     pub fn other(&mut self) {
         self.other = true;
     }
@@ -114,8 +115,8 @@ impl Basis {
             })
     }
 
-    /// Keeps the tables as they are until the statement ends; `false` where one has changed since its name
-    /// led to it. Nobody else sees a table variable.
+    /// Locks the definitions of the tables until the statement ends; `false` if one has changed since its
+    /// name was resolved. No other session sees a table variable.
     pub fn hold(&self, sessions: &mut Sessions) -> Result<bool> {
         let mut same = true;
         for (db, table, _) in &self.tables {
@@ -127,7 +128,7 @@ impl Basis {
     }
 }
 
-/// A plan that was bound, and what it rests on.
+/// A bound plan and what it depends on.
 pub struct CachedPlan {
     key: PlanKey,
     basis: Basis,
@@ -158,13 +159,13 @@ impl fmt::Debug for CachedPlan {
     }
 }
 
-/// The plans of a text, by where their statements lie.
+/// The plans of a text, by the addresses of its statements.
 #[derive(Debug, Default)]
 pub struct Plans {
     made: Mutex<HashMap<usize, Arc<CachedPlan>>>,
     /// Whether all statements have been compiled together.
     compiled: AtomicBool,
-    /// What the text's statements have cost, where that is kept.
+    /// The cost of the text's statements, if it is recorded.
     stats: Mutex<Option<Arc<TextStats>>>,
 }
 
@@ -179,12 +180,12 @@ impl Plans {
         self.compiled.load(Ordering::Relaxed)
     }
 
-    /// Keeps what the statements cost.
+    /// Sets where the cost of the statements is recorded.
     pub fn count_in(&self, stats: Arc<TextStats>) {
         *self.stats.lock() = Some(stats);
     }
 
-    /// What the statements have cost, kept anew where the server has forgotten it.
+    /// The cost of the statements; a new record if the server has discarded the old one.
     pub fn stats(&self, of: &QueryStats) -> Option<Arc<TextStats>> {
         let mut stats = self.stats.lock();
         if let Some(known) = stats.as_mut().filter(|known| known.is_forgotten()) {
@@ -194,13 +195,13 @@ impl Plans {
         stats.clone()
     }
 
-    /// All statements have been compiled together.
+    /// Records that all statements have been compiled together.
     pub fn note_compiled(&self) {
         self.compiled.store(true, Ordering::Relaxed);
     }
 
-    /// Stores a plan for the statement that lies at this address, unless its names cannot be verified later
-    /// or too many plans are stored.
+    /// Stores a plan for the statement at this address, unless its names cannot be verified later or too many
+    /// plans are stored.
     pub fn keep(&self, at: usize, made: &Arc<CachedPlan>) {
         if made.basis.other {
             return;
@@ -211,7 +212,7 @@ impl Plans {
         }
     }
 
-    /// The plan of the statement that lies at this address, where it can be used again.
+    /// The plan of the statement at this address, if it can be used again.
     pub fn find<T: Any + Send + Sync>(
         &self,
         at: usize,
@@ -227,5 +228,5 @@ impl Plans {
     }
 }
 
-/// A plan, and what it rests on.
+/// A plan, and what it depends on.
 pub type Planned<T> = (Arc<T>, Arc<CachedPlan>);

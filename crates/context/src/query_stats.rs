@@ -1,13 +1,13 @@
-//! What statements have cost: `sys.dm_exec_query_stats`.
+//! The cost of statements: `sys.dm_exec_query_stats`.
 //!
-//! Every connection keeps the texts that it reads; the figures of a text's statements are the server's, so
-//! that they add up over all connections and outlive them. A text is forgotten with its figures by DBCC
-//! FREEPROCCACHE, or when there are too many: then the half of them goes that ran longest ago.
+//! Every connection stores the texts that it parses. The figures of a text's statements belong to the server,
+//! so they add up over all connections and outlive them. DBCC FREEPROCCACHE discards all texts and figures.
+//! When there are too many texts, the half that ran longest ago is discarded.
 //!
-//! Figures are taken at the end of each statement that reads or changes rows. Processor time costs a call to
-//! the system, dear for a statement that looks up one row: of one that lasts less than [`SHORT_NS`] its
-//! elapsed time is taken for it. The time of a longer one is what the thread has used since the last call,
-//! less the short ones since ([`Mark`]), and never more than has passed.
+//! Figures are taken at the end of each statement that reads or changes rows. Processor time costs a system
+//! call, which is expensive for a statement that looks up one row. For a statement shorter than [`SHORT_NS`]
+//! the elapsed time is used instead. A longer statement gets the thread's processor time since the last call,
+//! less the short statements since then ([`Mark`]), and never more than the elapsed time.
 
 use furrow_io::process::thread_cpu_ns;
 use furrow_io::time::{Moment, WallTime};
@@ -21,10 +21,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use twox_hash::XxHash3_64;
 
-/// Shorter statements are not worth a call for their processor time.
+/// For shorter statements no system call measures the processor time.
 const SHORT_NS: u64 = 20_000;
 
-/// Texts that are kept.
+/// Most texts that are stored.
 const MOST: usize = 1024;
 
 /// A figure over all runs of a statement.
@@ -36,7 +36,7 @@ pub struct Figure {
     pub last: u64,
     /// Of the cheapest run.
     pub min: u64,
-    /// Of the dearest run.
+    /// Of the most expensive run.
     pub max: u64,
 }
 
@@ -49,10 +49,10 @@ impl Figure {
     }
 }
 
-/// What a statement has cost.
+/// The cost of a statement.
 #[derive(Debug, Clone, Copy)]
 pub struct StatementStats {
-    /// When it ran first, and when last.
+    /// When it ran first.
     pub first: WallTime,
     /// When it ran last.
     pub last: WallTime,
@@ -72,19 +72,19 @@ pub struct StatementStats {
     pub rows: Figure,
 }
 
-/// A text and what its statements have cost, by where they stand.
+/// A text and the cost of its statements, by their position in the text.
 #[derive(Debug)]
 pub struct TextStats {
     /// The text of the batch.
     pub text: Arc<str>,
     handle: OnceLock<Value>,
-    /// Whether the server has forgotten it: who still counts here has to ask for it anew.
+    /// Whether the server has discarded it: a connection that still uses it has to get a new one.
     forgotten: AtomicBool,
     statements: Mutex<BTreeMap<(u32, u32), StatementStats>>,
 }
 
 impl TextStats {
-    /// What stands for the text: made when it is first asked for.
+    /// The handle of the text, computed on first use.
     pub fn handle(&self) -> &Value {
         self.handle.get_or_init(|| handle(&self.text))
     }
@@ -94,7 +94,7 @@ impl TextStats {
         self.forgotten.load(Ordering::Relaxed)
     }
 
-    /// Whether it stays, by what it is asked for; what goes is marked.
+    /// Marks a text as discarded unless it stays.
     fn stays(&self, stays: bool) -> bool {
         self.forgotten.store(!stays, Ordering::Relaxed);
         stays
@@ -136,7 +136,7 @@ impl QueryStats {
             let middle = ages.get(MOST / 2).copied().unwrap_or(i64::MAX);
             texts.retain(|_, t| t.stays(t.last() > middle));
         }
-        // Nothing was old enough: all have run at the same moment, or none has ended yet.
+        // No text was older than the median: all ran at the same moment, or none has ended yet.
         if texts.len() >= MOST {
             texts.retain(|_, t| t.stays(false));
         }
@@ -151,7 +151,7 @@ impl QueryStats {
         new
     }
 
-    /// All texts, in the order of what they say.
+    /// All texts, sorted by their text.
     pub fn texts(&self) -> Vec<Arc<TextStats>> {
         let mut all: Vec<Arc<TextStats>> = self.texts.lock().values().cloned().collect();
         all.sort_by(|a, b| a.text.cmp(&b.text));
@@ -164,11 +164,11 @@ impl QueryStats {
     }
 }
 
-/// The processor time of a connection's thread when it was asked last.
+/// The processor time of a connection's thread at the last system call.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     cpu_ns: u64,
-    /// What short statements have taken since.
+    /// The time of short statements since then.
     short_ns: u64,
 }
 
@@ -182,7 +182,7 @@ impl Mark {
     }
 }
 
-/// `None` where something has run since that is not measured.
+/// `None` if unmeasured work has run since the last measurement.
 pub type Clock = Option<Mark>;
 
 /// A statement under way.
@@ -202,7 +202,7 @@ pub fn begin(clock: &mut Clock) -> Running {
     }
 }
 
-/// It is over, having given or changed so many rows. One that failed is not counted.
+/// The statement has ended and returned or changed `rows` rows. A failed statement is not counted.
 pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows: u64) {
     let elapsed_ns = running.began.elapsed_ns();
     let mut mark = running.mark;
@@ -245,7 +245,7 @@ pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows:
     stats.rows.add(rows, is_first);
 }
 
-/// What statements have in common that differ in their constants alone: `query_hash`.
+/// The same for statements that differ in their constants alone: `query_hash`.
 pub fn query_hash(statement: &str) -> u64 {
     let mut words = String::with_capacity(statement.len());
     for token in Lexer::tokens(statement) {

@@ -1,4 +1,4 @@
-//! A batch under way: its context, and the client that gets its results.
+//! A batch under way: its context, and the client that receives its results.
 
 use crate::context::Context;
 use crate::error::{Result, SqlError, unsupported};
@@ -13,17 +13,17 @@ use furrow_tsql::ast::module::Procedure;
 use furrow_types::Value;
 use std::fmt;
 
-/// What a statement or system procedure needs of the interpreter that runs it.
+/// The functions of the interpreter that statements and system procedures call.
 pub trait Interpreter {
     /// Runs statements in order.
     fn run(&self, run: &mut Run<'_>, statements: &[Stmt]) -> Result<()>;
-    /// Compiles the body of a procedure that is about to be stored: what is wrong with it is refused.
+    /// Compiles the body of a procedure that is about to be stored; refuses it if it has errors.
     fn check_procedure(&self, run: &mut Run<'_>, written: &Procedure) -> Result<()>;
     /// Runs EXEC; its result sets go to `sets`, messages to the client.
     fn capture(&self, run: &mut Run<'_>, written: &Execute, sets: &mut dyn Sink) -> Result<()>;
 }
 
-/// For a statement that runs no others, such as the UPDATE of a referential action.
+/// For a statement that runs no other statements, such as the UPDATE of a referential action.
 #[derive(Debug)]
 pub struct NoInterpreter;
 
@@ -41,26 +41,26 @@ impl Interpreter for NoInterpreter {
     }
 }
 
-/// What a batch works with besides its context.
+/// A batch under way.
 pub struct Run<'a> {
     /// The context of the connection.
     pub cx: &'a mut Context,
     /// The client.
     pub sink: &'a mut dyn Sink,
-    /// The highest level of an error told.
+    /// The highest level of a reported error.
     pub worst: u8,
-    /// Blocks of TRY that are at work.
+    /// Nesting level of the TRY blocks that are running.
     pub tries: u32,
-    /// The text of the batch or module, which modules are made from.
+    /// The text of the batch or module, from which CREATE takes the texts of new modules.
     pub text: &'a str,
-    /// Plans of its statements, where they are kept.
+    /// The cached plans of its statements, if they are cached.
     pub plans: Option<&'a Plans>,
     /// For statements and procedures that run other statements.
     pub interpreter: &'a dyn Interpreter,
 }
 
 impl Run<'_> {
-    /// Tells the client of an error.
+    /// Sends an error to the client.
     pub fn tell(&mut self, error: &SqlError) {
         for message in &error.messages {
             self.worst = self.worst.max(message.level);
@@ -71,14 +71,14 @@ impl Run<'_> {
         }
     }
 
-    /// Tells the client something.
+    /// Sends a message to the client.
     pub fn inform(&mut self, message: Message) {
         let procedure = self.procedure();
         self.sink.notice(&Notice { message, procedure });
     }
 
-    /// Tells the client, once a statement, that an aggregate has left NULLs out (8153), and what
-    /// expressions have given NULL for.
+    /// Sends, once per statement, a message that an aggregate has ignored NULLs (8153), and messages about
+    /// expressions that returned NULL.
     pub fn tell_of_nulls(&mut self) {
         let line = self.cx.line;
         for number in std::mem::take(&mut self.cx.made_null) {
@@ -90,7 +90,7 @@ impl Run<'_> {
         }
     }
 
-    /// The procedure at work.
+    /// The running procedure.
     pub fn procedure(&self) -> Option<String> {
         let last = self.cx.procedures.last();
         last.filter(|name| !name.is_empty()).cloned()
@@ -110,7 +110,7 @@ impl Run<'_> {
         self.sink.done(told);
     }
 
-    /// Shows a result set.
+    /// Sends a result set.
     pub fn show(&mut self, columns: &[ViewColumn], rows: Vec<Vec<Value>>) {
         let columns: Vec<ResultColumn> = columns.iter().map(ResultColumn::from).collect();
         self.sink.columns(&columns);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
-/// Values of variables that take less are not counted.
+/// Smaller values of variables are not counted as memory.
 const COUNTED_BYTES: usize = 64 << 10;
 
 /// A variable.
@@ -24,12 +24,12 @@ pub struct Variable {
 pub struct Scope {
     places: HashMap<String, usize>,
     variables: Vec<Variable>,
-    /// Of names, places and types.
+    /// A number for the names, positions and types.
     shape: u64,
     held: Held,
 }
 
-/// What the long values of variables take. A copy of a scope has counted nothing.
+/// Memory of the long values of variables. A copy of a scope counts nothing.
 #[derive(Debug, Default)]
 struct Held(Option<Grant>);
 
@@ -47,7 +47,7 @@ fn counted_bytes(value: &Value) -> usize {
 }
 
 impl Scope {
-    /// Declares a variable; gives its place. One of that name is replaced: a DECLARE in a loop makes it anew.
+    /// Declares a variable; returns its position. It replaces a variable of the same name, as in a loop.
     pub fn declare(&mut self, name: &str, data_type: DataType, value: Value) -> usize {
         let place = *self
             .places
@@ -67,7 +67,8 @@ impl Scope {
         place
     }
 
-    /// Declares a variable, NULL at first, unless there is one of that name: a DECLARE in a loop is one.
+    /// Declares a variable with the value NULL, unless one of that name exists: a DECLARE in a loop runs
+    /// once.
     pub fn declare_once(&mut self, name: &str, data_type: DataType) -> usize {
         match self.find(name) {
             Some(place) => place,
@@ -75,24 +76,24 @@ impl Scope {
         }
     }
 
-    /// A number for which variables there are, of which types: the same names have the same places in two
-    /// scopes of the same number.
+    /// A number for the set of variables and their types: two scopes with the same number have the same names
+    /// at the same positions.
     pub(crate) fn shape(&self) -> u64 {
         self.shape
     }
 
-    /// The place of a variable.
+    /// The position of a variable.
     pub fn find(&self, name: &str) -> Option<usize> {
         self.places.get(&name.to_lowercase()).copied()
     }
 
-    /// The variable at a place.
+    /// The variable at a position.
     pub fn get(&self, place: usize) -> Option<&Variable> {
         self.variables.get(place)
     }
 
-    /// Sets the variable at a place. A long value counts as memory of the connection until another one takes
-    /// its place or the scope ends: 701.
+    /// Sets the variable at a position. A long value counts as memory of the connection until it is replaced
+    /// or the scope ends; 701 if there is not enough.
     pub fn set(&mut self, place: usize, value: Value, memory: &Arc<Memory>) -> Result<()> {
         let Some(variable) = self.variables.get_mut(place) else {
             return Ok(());

@@ -23,21 +23,21 @@ pub struct ServerState {
     started: WallTime,
     /// The next number of a temporary table.
     temps: AtomicU32,
-    /// The connections there are, by number.
+    /// The open connections, by number.
     connections: Mutex<BTreeMap<i32, Weak<Activity>>>,
     configuration: Configuration,
-    /// How often DBCC FREEPROCCACHE has been run: what a connection has read is good within one count.
+    /// How often DBCC FREEPROCCACHE has run: a connection's stored texts are valid within one count.
     forgotten: AtomicU64,
-    /// How often indexes have been used.
+    /// Usage counts of indexes.
     usage: Usage,
-    /// What statements have cost.
+    /// The cost of statements.
     query_stats: QueryStats,
-    /// Held while figures of databases are brought into the counters.
+    /// Held while figures of databases are copied to the counters.
     counting: Mutex<()>,
 }
 
 impl ServerState {
-    /// Takes an instance that has been started; makes `master` where it is not there yet, and `tempdb`.
+    /// Takes a started instance; creates `master` if it does not exist, and `tempdb`.
     pub fn start(instance: Arc<Instance>) -> Result<Arc<ServerState>> {
         let usage = Usage::new(&instance.instruments().trace_flags);
         let server = ServerState {
@@ -59,8 +59,8 @@ impl ServerState {
         Ok(Arc::new(server))
     }
 
-    /// Creates `tempdb` where the instance has not done so by its layout: in a new instance, and in one whose
-    /// `tempdb` was made by a version that knew no layouts.
+    /// Creates `tempdb` if the instance has not created it by its layout: in a new instance, and in one whose
+    /// `tempdb` comes from a version without layouts.
     fn make_tempdb(&self, known: &[DatabaseView]) -> Result<()> {
         let tempdb = self.instance.database(TEMPDB);
         if tempdb.is_ok_and(|db| db.is_temporary()) {
@@ -94,7 +94,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Where a file lies that is named without a directory.
+    /// The path of a file that was named without a directory.
     pub fn path(&self, file: &str) -> PathBuf {
         match &self.instance.config().directory {
             Some(directory) => directory.join(file),
@@ -107,44 +107,44 @@ impl ServerState {
         &self.instance
     }
 
-    /// What `sp_configure` has set.
+    /// The values that `sp_configure` has set.
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
-    /// Whoever brings figures of databases into the counters holds this.
+    /// Locked by a thread that copies figures of databases to the counters.
     pub fn counting(&self) -> &Mutex<()> {
         &self.counting
     }
 
-    /// Connections forget the texts that they have read.
+    /// Makes the connections discard their stored texts.
     pub fn forget_texts(&self) {
         self.forgotten.fetch_add(1, Ordering::Relaxed);
         self.query_stats.clear();
     }
 
-    /// How often texts have been forgotten.
+    /// How often stored texts have been discarded.
     #[inline]
     pub(crate) fn texts_forgotten(&self) -> u64 {
         self.forgotten.load(Ordering::Relaxed)
     }
 
-    /// How often indexes have been used.
+    /// Usage counts of indexes.
     pub fn usage(&self) -> &Usage {
         &self.usage
     }
 
-    /// What statements have cost.
+    /// The cost of statements.
     pub fn query_stats(&self) -> &QueryStats {
         &self.query_stats
     }
 
-    /// When it was started.
+    /// When the server was started.
     pub fn started(&self) -> WallTime {
         self.started
     }
 
-    /// The connections there are, by number: `sys.dm_exec_sessions`.
+    /// The open connections, by number: `sys.dm_exec_sessions`.
     pub fn connections(&self) -> Vec<ActivityView> {
         let known = self.connections.lock();
         known
@@ -158,26 +158,26 @@ impl ServerState {
         self.temps.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Notes a connection; those that are gone are forgotten.
+    /// Registers a connection, and removes those that are closed.
     pub(crate) fn enlist(&self, id: i32, activity: &Arc<Activity>) {
         let mut known = self.connections.lock();
         known.retain(|_, a| a.strong_count() > 0);
         known.insert(id, Arc::downgrade(activity));
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub(crate) fn delist(&self, id: i32) {
         self.connections.lock().remove(&id);
     }
 
-    /// What is known of a connection.
+    /// What a connection is doing.
     pub fn connection(&self, id: i32) -> Option<Arc<Activity>> {
         self.connections.lock().get(&id).and_then(Weak::upgrade)
     }
 
-    /// Ends a connection: what it does ends at its next row or wait and is rolled back, what it has open is
-    /// rolled back at once where it does nothing, and it takes no more batches. `false` where there is none
-    /// of that number.
+    /// Ends a connection, which accepts no more batches. A batch under way ends at its next row or wait and
+    /// is rolled back; an idle connection's open transaction is rolled back at once. `false` if there is no
+    /// such connection.
     pub fn kill(&self, id: i32) -> bool {
         let found = self.connection(id);
         if let Some(activity) = &found {

@@ -1,11 +1,11 @@
-//! A connection's engine sessions: one in each database it works in, all under one number.
+//! A connection's engine sessions: one in each database that it uses, all with the same number.
 //!
-//! The transaction is one for the connection. A session joins it when the connection first works in its
-//! database, and all end together. Only one database besides `tempdb` may be changed by a transaction:
-//! there is no commit in two phases that would keep several in step.
+//! The connection has one transaction. A session joins it when the connection first uses its database, and
+//! all sessions end it together. A transaction may change only one database besides `tempdb`, because there
+//! is no two-phase commit that would make several commit together.
 //!
-//! Table variables are no part of the transaction: their rows live in a session of `tempdb` that never joins
-//! it, and each statement that changes them is one of its own there.
+//! Table variables are not part of the transaction: their rows are in a session of `tempdb` that never joins
+//! it. Each statement that changes them is a statement of its own there.
 
 use crate::activity::Activity;
 use crate::error::{Result, SqlError, refuse};
@@ -45,18 +45,18 @@ impl Seat {
 pub struct Sessions {
     server: Arc<ServerState>,
     id: i32,
-    /// The connection's: waits and trace flags are its own in whatever database it works.
+    /// The connection's task: waits and trace flags belong to it, whatever the database.
     task: Arc<Task>,
     seats: Vec<Seat>,
-    /// That of table variables, in `tempdb`: never part of the transaction.
+    /// The session of table variables, in `tempdb`: never part of the transaction.
     aside: Option<Seat>,
-    /// What the table variables are called in `tempdb`.
+    /// The names of the table variables in `tempdb`.
     variables: HashSet<String>,
-    /// Place of the current database's seat.
+    /// Position of the current database's session.
     current: usize,
     /// @@TRANCOUNT.
     count: u32,
-    /// The name that the outermost BEGIN TRANSACTION gave.
+    /// The name in the outermost BEGIN TRANSACTION.
     name: Option<String>,
     /// The mark of the open transaction.
     mark: Option<TxnMark>,
@@ -67,7 +67,7 @@ pub struct Sessions {
     timeout: Timeout,
     priority: i32,
     activity: Arc<Activity>,
-    /// What the statement under way reads, under SET STATISTICS IO ON.
+    /// Pages that the statement under way reads, under SET STATISTICS IO ON.
     pub reads: Option<Box<Reads>>,
 }
 
@@ -103,17 +103,17 @@ impl Sessions {
         Ok(sessions)
     }
 
-    /// What others know of the connection.
+    /// The record of the connection's activity for other threads.
     pub fn activity(&self) -> &Arc<Activity> {
         &self.activity
     }
 
-    /// Whether definitions were changed in the transaction that is open.
+    /// Whether definitions were changed in the open transaction.
     pub fn defines(&self) -> bool {
         self.seats.iter().any(|s| s.session.defines())
     }
 
-    /// Lets others know which sessions there are.
+    /// Publishes the list of sessions for other threads.
     fn tell(&self) {
         let seats = self.seats.iter().chain(&self.aside);
         let cancellers = seats.map(|s| s.session.canceller());
@@ -121,7 +121,7 @@ impl Sessions {
         self.activity.now_in(database, cancellers.collect());
     }
 
-    /// A batch begins: a cancellation of the one before is over.
+    /// Called when a batch begins: resets the cancellation of the one before.
     pub fn rearm(&mut self) {
         for seat in self.seats.iter_mut().chain(&mut self.aside) {
             seat.session.rearm();
@@ -133,12 +133,12 @@ impl Sessions {
         self.doomed
     }
 
-    /// The transaction that is open, if one is, can only be rolled back from now on.
+    /// From now on, the open transaction can only be rolled back.
     pub fn doom(&mut self) {
         self.doomed = self.count > 0;
     }
 
-    /// Refuses what writes in a transaction that can only be rolled back (3930).
+    /// Refuses a write in a transaction that can only be rolled back (3930).
     pub fn writable(&self) -> Result<()> {
         match self.doomed {
             true => refuse(3930, &[]),
@@ -151,7 +151,7 @@ impl Sessions {
         self.id
     }
 
-    /// The task that all of them work under.
+    /// The task of all sessions.
     pub fn task(&self) -> &Arc<Task> {
         &self.task
     }
@@ -167,7 +167,7 @@ impl Sessions {
     }
 
     fn seat(&self) -> &Seat {
-        // `current` is a place of `seats` from the beginning on, and seats only go behind it.
+        // `current` is always a valid position: only sessions behind it are removed.
         &self.seats[self.current]
     }
 
@@ -177,29 +177,29 @@ impl Sessions {
         &mut self.seats[current].session
     }
 
-    /// The session in a database, made and taken into the transaction and statement that are open.
+    /// The session in a database. A new one joins the open transaction and statement.
     pub fn of(&mut self, db: &Arc<Database>) -> Result<&mut Session> {
         let place = self.place(db)?;
         Ok(&mut self.seats[place].session)
     }
 
-    /// A table of `tempdb` is a table variable of this connection.
+    /// Records that a table of `tempdb` is a table variable of this connection.
     pub(crate) fn add_table_variable(&mut self, inner: &str) {
         self.variables.insert(inner.to_owned());
     }
 
-    /// A table variable has been dropped.
+    /// Records that a table variable has been dropped.
     pub(crate) fn remove_table_variable(&mut self, inner: &str) {
         self.variables.remove(inner);
     }
 
-    /// Whether a table is a table variable of this connection, by what it is called in `tempdb`.
+    /// Whether a table of `tempdb`, by its name there, is a table variable of this connection.
     #[inline]
     pub(crate) fn is_table_variable(&self, inner: &str) -> bool {
         !self.variables.is_empty() && self.variables.contains(inner)
     }
 
-    /// The session that works with a table, or makes one of this name.
+    /// The session for the table with this name, existing or new.
     pub fn of_table(&mut self, db: &Arc<Database>, table: &str) -> Result<&mut Session> {
         match self.is_table_variable(table) {
             true => self.aside(),
@@ -207,7 +207,7 @@ impl Sessions {
         }
     }
 
-    /// The same in a database that it has worked in.
+    /// As `of_table`, in a database that the connection has used.
     #[inline]
     pub fn by_table(&mut self, id: DatabaseId, table: &Table) -> Result<&mut Session> {
         if let Some(reads) = &mut self.reads {
@@ -219,7 +219,7 @@ impl Sessions {
         }
     }
 
-    /// The session of table variables, taken into the statement that is open.
+    /// The session of table variables, after it has joined the open statement.
     fn aside(&mut self) -> Result<&mut Session> {
         if self.aside.is_none() {
             let db = self.server.instance().database(TEMPDB)?;
@@ -238,7 +238,7 @@ impl Sessions {
         Ok(&mut seat.session)
     }
 
-    /// The session in a database that it has worked in.
+    /// The session in a database that the connection has used.
     pub(crate) fn by_id(&mut self, id: DatabaseId) -> Result<&mut Session> {
         let found = self
             .seats
@@ -269,7 +269,7 @@ impl Sessions {
             if let Some(mark) = &self.mark {
                 seat.session.set_mark(mark)?;
             }
-            // What it does from now on came behind all savepoints that there are.
+            // All existing savepoints were set before its first change.
             let names = self.seats.first().map(|s| s.savepoints.iter());
             for (name, _) in names.into_iter().flatten() {
                 let here = seat.session.savepoint()?;
@@ -293,7 +293,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// Lets go of databases that nothing is open in, so that they can be dropped or detached.
+    /// Closes sessions in which nothing is open, so that their databases can be dropped or detached.
     fn rest(&mut self) {
         if self.count > 0 || self.in_statement {
             return;
@@ -307,7 +307,7 @@ impl Sessions {
         self.tell();
     }
 
-    /// Begins a statement in all sessions that there are.
+    /// Begins a statement in all sessions.
     pub(crate) fn begin_statement(&mut self) -> Result<()> {
         debug_assert!(!self.in_statement);
         self.in_statement = true;
@@ -329,7 +329,7 @@ impl Sessions {
         self.in_statement
     }
 
-    /// Ends it: outside of a transaction it is committed.
+    /// Ends the statement: outside of a transaction it is committed.
     pub(crate) fn finish_statement(&mut self) -> Result<()> {
         self.in_statement = false;
         let mut failed = None;
@@ -348,8 +348,8 @@ impl Sessions {
         failed.map_or(Ok(()), |e| Err(e.into()))
     }
 
-    /// Undoes it. A session whose transaction is gone (the victim of a deadlock) takes the whole transaction
-    /// with it, which stays open in name until it is rolled back.
+    /// Undoes the statement. If a session has lost its transaction (the victim of a deadlock), the whole
+    /// transaction is rolled back, but @@TRANCOUNT stays until ROLLBACK.
     pub(crate) fn undo_statement(&mut self) -> Result<()> {
         self.in_statement = false;
         let mut failed = None;
@@ -370,7 +370,7 @@ impl Sessions {
         failed.map_or(Ok(()), |e| Err(e.into()))
     }
 
-    /// BEGIN TRANSACTION. The name counts where it is the outermost.
+    /// BEGIN TRANSACTION. Only the name of the outermost one counts.
     pub fn begin(&mut self, name: Option<String>) -> Result<()> {
         self.writable()?;
         if self.count == 0 {
@@ -384,8 +384,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// WITH MARK of the last BEGIN TRANSACTION: the log gets it when the outermost commits. `false` where the
-    /// transaction has a mark.
+    /// WITH MARK of the last BEGIN TRANSACTION: the mark is logged when the outermost transaction commits.
+    /// `false` if the transaction already has a mark.
     pub fn set_mark(&mut self, mark: TxnMark) -> Result<bool> {
         if self.mark.is_some() {
             return Ok(false);
@@ -397,13 +397,13 @@ impl Sessions {
         Ok(true)
     }
 
-    /// COMMIT: the outermost makes it durable. 3902 where there is none.
+    /// COMMIT: the outermost makes the changes durable. 3902 without a transaction.
     pub fn commit(&mut self) -> Result<()> {
         self.commit_with(false)
     }
 
-    /// COMMIT; `delayed`: it need not be durable on return where the database allows that. What changed
-    /// several databases is.
+    /// COMMIT. `delayed`: it need not be durable on return if the database allows that. A transaction that
+    /// changed several databases is durable in any case.
     pub fn commit_with(&mut self, delayed: bool) -> Result<()> {
         self.writable()?;
         match self.count {
@@ -432,7 +432,7 @@ impl Sessions {
         failed.map_or(Ok(()), Err)
     }
 
-    /// ROLLBACK of everything: 3903 where there is nothing.
+    /// ROLLBACK of everything: 3903 without a transaction.
     pub fn rollback(&mut self) -> Result<()> {
         if self.count == 0 {
             return refuse(3903, &[]);
@@ -440,7 +440,7 @@ impl Sessions {
         self.roll_back_all()
     }
 
-    /// Rolls back whatever is open.
+    /// Rolls back the transaction, if one is open.
     pub fn roll_back_all(&mut self) -> Result<()> {
         self.count = 0;
         self.doomed = false;
@@ -470,8 +470,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// ROLLBACK to the last savepoint of a name, or of the transaction that has it (6401 for neither). Names
-    /// are compared with regard to case.
+    /// ROLLBACK to the last savepoint of this name, or of the transaction of this name; 6401 if there is
+    /// neither. Names are case-sensitive.
     pub fn rollback_named(&mut self, name: &str) -> Result<()> {
         if self.count == 0 {
             return refuse(3903, &[]);
@@ -516,12 +516,12 @@ impl Sessions {
         self.isolation
     }
 
-    /// Whether SNAPSHOT is wanted, which no database allows yet.
+    /// Whether the isolation level is SNAPSHOT, which no database allows yet.
     pub fn asks_snapshot(&self) -> bool {
         self.isolation == Isolation::Snapshot
     }
 
-    /// What SET DEADLOCK_PRIORITY said last.
+    /// The value of the last SET DEADLOCK_PRIORITY.
     pub fn deadlock_priority(&self) -> i32 {
         self.priority
     }

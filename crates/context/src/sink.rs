@@ -1,4 +1,4 @@
-//! Where results go: what a client is told, in the order in which it happens.
+//! Receivers of results: what a client gets, in the order in which it happens.
 
 use furrow_messages::Message;
 use furrow_types::{DataType, Value};
@@ -6,7 +6,7 @@ use furrow_types::{DataType, Value};
 /// A column of a result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResultColumn {
-    /// Its name; empty where there is none.
+    /// Its name; empty if it has none.
     pub name: String,
     /// Its type.
     pub data_type: DataType,
@@ -19,7 +19,7 @@ pub struct ResultColumn {
 pub struct Notice {
     /// Number, level, state, line, text.
     pub message: Message,
-    /// The procedure that was at work.
+    /// The procedure that was running.
     pub procedure: Option<String>,
 }
 
@@ -28,27 +28,27 @@ pub struct Notice {
 pub struct BatchEnd {
     /// The highest level of an error in it; 0 for none.
     pub worst_level: u8,
-    /// Whether the client ended it.
+    /// Whether the client cancelled it.
     pub cancelled: bool,
 }
 
-/// Takes what a batch gives: result sets, counts, messages.
+/// Receives what a batch returns: result sets, counts, messages.
 ///
-/// A result set is `columns`, then `row` for each row, then `done`. A statement that gives no rows is `done`
-/// alone. Nothing is kept back: a client sees rows and messages when they come up.
+/// A result set is `columns`, then `row` for each row, then `done`. A statement without rows is `done` alone.
+/// Nothing is buffered: a client gets rows and messages as they are produced.
 pub trait Sink {
     /// A result set begins.
     fn columns(&mut self, columns: &[ResultColumn]);
     /// A row of it.
     fn row(&mut self, row: &[Value]);
-    /// A statement has come to its end. `rows`: how many it gave or changed; `None` under SET NOCOUNT ON and
-    /// for statements that count nothing.
+    /// A statement has ended. `rows`: how many it returned or changed; `None` under SET NOCOUNT ON and for
+    /// statements that count nothing.
     fn done(&mut self, rows: Option<u64>);
     /// A message.
     fn notice(&mut self, notice: &Notice);
 }
 
-/// A result set that was kept.
+/// A stored result set.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ResultSet {
     /// Its columns.
@@ -57,7 +57,7 @@ pub struct ResultSet {
     pub rows: Vec<Vec<Value>>,
 }
 
-/// A sink that keeps everything: for tests and for callers that want small results whole.
+/// A sink that stores everything: for tests, and for callers that want small results as a whole.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// The result sets.

@@ -1,8 +1,8 @@
-//! SET STATISTICS IO and TIME: what a statement took.
+//! SET STATISTICS IO and TIME: the cost of a statement.
 //!
-//! Pages are counted by the pool for each thread; they are charged to the table that the statement works with
-//! at the time ([`Reads`](crate::table_reads::Reads)). The figures follow the statement's rows, one message
-//! for each table, in the order in which the statement first read them.
+//! The pool counts pages for each thread. They are charged to the table that the statement reads at the time
+//! ([`Reads`](crate::table_reads::Reads)). The figures follow the statement's rows, one message for each
+//! table, in the order in which the statement first read them.
 
 use crate::run::Run;
 use crate::table_reads::ThreadReads;
@@ -45,7 +45,7 @@ pub fn begin(run: &mut Run<'_>) -> Option<Measure> {
     set.statistics_time.then(Measure::new)
 }
 
-/// It is over.
+/// The statement has ended.
 pub fn end(run: &mut Run<'_>, measure: Option<Measure>) {
     if let Some(mut reads) = run.cx.sessions.reads.take() {
         reads.charge();
@@ -76,7 +76,7 @@ pub fn end(run: &mut Run<'_>, measure: Option<Measure>) {
     }
 }
 
-/// Reads a batch; under SET STATISTICS TIME ON gives what to tell of it.
+/// Parses a batch; under SET STATISTICS TIME ON also returns the message about it.
 pub fn parsing<T>(wanted: bool, parse: impl FnOnce() -> T) -> (T, Option<Message>) {
     let measure = wanted.then(Measure::new);
     let parsed = parse();

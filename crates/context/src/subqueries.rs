@@ -1,4 +1,4 @@
-//! Results of subqueries that are run once in a statement: opaque here, typed where they are made.
+//! Results of subqueries that are run once in a statement: opaque here, typed in the crate that stores them.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ impl fmt::Debug for SubqueryResults {
 }
 
 impl SubqueryResults {
-    /// The result of a subquery, where it has been run.
+    /// The result of a subquery, if it has been run.
     #[inline]
     pub fn get<T: Any>(&self, number: &u64) -> Option<&T> {
         self.0.get(number)?.downcast_ref()
@@ -26,7 +26,7 @@ impl SubqueryResults {
         self.0.insert(number, Box::new(result));
     }
 
-    /// Forgets all.
+    /// Removes all results.
     pub fn clear(&mut self) {
         self.0.clear();
     }

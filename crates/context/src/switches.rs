@@ -2,7 +2,7 @@
 
 use furrow_scalar::Switches;
 
-/// The switch that an option is.
+/// The switch of an option.
 pub fn switch(name: &str) -> Option<Switches> {
     Some(match name {
         "ANSI_NULLS" => Switches::ANSI_NULLS,

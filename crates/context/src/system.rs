@@ -1,7 +1,7 @@
-//! System views and metadata functions as a statement sees them: rows of tables that a crate above fills.
+//! System views and metadata functions: an interface that a crate above implements.
 //!
 //! The binder looks a name up in [`SystemObjects`]; the entry has the columns and the function that returns
-//! the rows or the value. `sysviews` implements the trait, the context refers to the implementation.
+//! the rows or the value. `sysviews` implements the trait, and the context has a reference to it.
 
 use crate::context::Context;
 use crate::error::Result;
@@ -16,13 +16,13 @@ use std::sync::Arc;
 
 /// The system views and metadata functions of a server.
 pub trait SystemObjects: fmt::Debug + Send + Sync {
-    /// The view or table function of a name in a database, in any case of letters.
+    /// The view or table function with this name in a database; case does not matter.
     fn view(&self, database: &str, schema: &str, name: &str) -> Option<&'static SystemView>;
-    /// The metadata function of a name, in any case of letters.
+    /// The metadata function with this name; case does not matter.
     fn function(&self, name: &str) -> Option<&'static MetadataFunction>;
 }
 
-/// No system views and no metadata functions: for a server that runs plans alone.
+/// No system views and no metadata functions: for a server that only runs plans.
 #[derive(Debug)]
 pub struct NoSystemObjects;
 
@@ -42,7 +42,7 @@ pub type MetadataCall = fn(&mut Context, &[Cow<'_, Value>]) -> Result<Value>;
 /// A function that reads the connection, the server or the catalog: `@@ROWCOUNT`, `DB_ID`, `OBJECT_ID`.
 #[derive(Debug)]
 pub struct MetadataFunction {
-    /// Its name, in capitals; with `@@` where it is written so.
+    /// Its name, in capitals; with `@@` if that is part of the name.
     pub name: &'static str,
     /// The fewest arguments that it takes.
     pub least: usize,
@@ -65,14 +65,14 @@ pub struct ViewColumn {
     pub nullable: bool,
 }
 
-/// Takes the rows of a view.
+/// Receives the rows of a view.
 pub type Rows<'a> = &'a mut dyn FnMut(Vec<Value>);
 
-/// What a view shows its rows from.
+/// The arguments from which a view computes its rows.
 pub struct ViewContext<'a> {
     /// The context of the query.
     pub cx: &'a mut Context,
-    /// The database that it is about.
+    /// The database whose objects the view shows.
     pub database: Arc<Database>,
     /// Arguments of a function.
     pub arguments: Vec<Value>,
@@ -87,11 +87,11 @@ pub struct SystemView {
     pub name: &'static str,
     /// Its columns, in order.
     pub columns: &'static [ViewColumn],
-    /// Types of the parameters; `None` of a view.
+    /// Types of the parameters; `None` for a view.
     pub parameters: Option<&'static [DataType]>,
-    /// What it shows, in one sentence.
+    /// Description in one sentence.
     pub text: &'static str,
-    /// Gives its rows, one value for each column.
+    /// Returns its rows, one value for each column.
     pub rows: fn(&mut ViewContext<'_>, Rows<'_>) -> Result<()>,
 }
 
@@ -120,7 +120,7 @@ impl ViewContext<'_> {
         Ok(self.cx.sessions.of(&db)?.tables())
     }
 
-    /// Number of a schema by its name.
+    /// Schema names by number.
     pub fn schemas(&mut self) -> Result<BTreeMap<i32, String>> {
         let db = Arc::clone(&self.database);
         Ok(self.cx.sessions.of(&db)?.schemas())
@@ -138,7 +138,7 @@ impl ViewContext<'_> {
         self.arguments.get(at).and_then(Value::as_i64)
     }
 
-    /// The database that an argument names by its number; the current one for NULL.
+    /// The database whose number is the argument; the current one for NULL.
     pub fn database_argument(&self, at: usize) -> Option<Arc<Database>> {
         match self.number(at) {
             None => Some(Arc::clone(&self.database)),

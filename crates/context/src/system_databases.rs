@@ -2,12 +2,12 @@
 
 /// The database that connections begin in.
 pub const MASTER: &str = "master";
-/// Databases that the server needs, or that names are reserved for.
+/// Names of databases that the server needs or reserves.
 const SYSTEM: [&str; 4] = ["master", "model", "msdb", "tempdb"];
-/// The database of temporary tables, created anew at each start.
+/// The database of temporary tables, created at each start.
 pub const TEMPDB: &str = "tempdb";
 
-/// Whether a database is the system's own.
+/// Whether a database is a system database.
 pub fn is_system(name: &str) -> bool {
     SYSTEM.iter().any(|s| s.eq_ignore_ascii_case(name))
 }

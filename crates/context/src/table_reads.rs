@@ -1,12 +1,11 @@
 //! Pages that a statement reads of each table, for SET STATISTICS IO.
 //!
-//! The pool counts pages for each thread; they are charged to the table that the statement works with at the
-//! time.
+//! The pool counts pages for each thread. They are charged to the table that the statement reads at the time.
 
 use furrow_engine::thread_read_ahead;
 use furrow_observe::task::page_work;
 
-/// What a thread has read.
+/// The counts of a thread.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ThreadReads {
     pub(crate) logical: u64,
@@ -23,7 +22,7 @@ fn thread_reads() -> ThreadReads {
     }
 }
 
-/// What one table was read.
+/// The counts of one table.
 #[derive(Debug)]
 pub(crate) struct OfTable {
     pub(crate) name: String,
@@ -31,17 +30,17 @@ pub(crate) struct OfTable {
     pub(crate) reads: ThreadReads,
 }
 
-/// What the tables of a statement were read.
+/// The counts of the tables of a statement.
 #[derive(Debug, Default)]
 pub struct Reads {
     pub(crate) tables: Vec<OfTable>,
-    /// The table at work, and what the thread had read when it began to be.
+    /// The current table, and the thread's counts when it became the current one.
     at: Option<usize>,
     since: ThreadReads,
 }
 
 impl Reads {
-    /// From here on what is read is this table's.
+    /// From now on, pages are charged to this table.
     pub(crate) fn turn_to(&mut self, name: &str) {
         if self
             .at
@@ -62,14 +61,14 @@ impl Reads {
         }
     }
 
-    /// A scan of the table at work begins.
+    /// A scan of the current table begins.
     pub fn scan(&mut self) {
         if let Some(table) = self.at.and_then(|at| self.tables.get_mut(at)) {
             table.scans += 1;
         }
     }
 
-    /// Charges what was read since the last charge to the table at work.
+    /// Charges pages that were read since the last charge to the current table.
     pub(crate) fn charge(&mut self) {
         let now = thread_reads();
         if let Some(table) = self.at.and_then(|at| self.tables.get_mut(at)) {

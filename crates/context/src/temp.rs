@@ -1,10 +1,10 @@
 //! Temporary tables and table variables: tables of `tempdb` that one connection sees.
 //!
-//! `#t` is a table of `tempdb` under a name that no other connection has: its own, filled up, and a number. A
-//! procedure's temporary tables go when it ends, those of the connection with it; a table variable goes with
-//! the batch or procedure that declares it, and no other sees it. What is to go while a transaction is open
-//! goes when that has ended. Table variables are made, filled and dropped apart from the transaction:
-//! ROLLBACK leaves them as they are.
+//! `#t` is a table of `tempdb` with a unique name: its own, padded, and a number. A procedure's temporary
+//! tables are dropped when it ends, those of the connection when that ends. A table variable is dropped with
+//! the batch or procedure that declares it, and is visible only there. A drop that falls into an open
+//! transaction is done when the transaction has ended. Table variables are created, filled and dropped
+//! outside of the transaction: ROLLBACK does not change them.
 
 /// The tables of `tempdb` that a name of T-SQL may mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,8 +18,8 @@ pub enum TempKind {
 }
 
 impl TempKind {
-    /// The kind that a name is written as; `None` for the name of an ordinary table. This is the grammar of
-    /// T-SQL, and the one place that looks at it.
+    /// The kind of a name, by its first characters; `None` for the name of an ordinary table. Only this
+    /// function implements this rule of T-SQL.
     pub fn of(name: &str) -> Option<TempKind> {
         match name.as_bytes() {
             [b'@', ..] => Some(TempKind::Variable),
@@ -41,35 +41,35 @@ pub(crate) struct TempTable {
     pub(crate) kind: TempKind,
     /// With its `#` or `@`, in lower case.
     pub(crate) name: String,
-    /// The same as it was written.
+    /// As it was written.
     pub(crate) shown: String,
-    /// What it is called in `tempdb`.
+    /// Its name in `tempdb`.
     pub(crate) inner: String,
-    /// How many procedures and texts were at work when it was made.
+    /// Nesting level of procedures and texts when it was created.
     pub(crate) depth: usize,
 }
 
-/// Those of a connection.
+/// The temporary tables of a connection.
 #[derive(Debug, Default)]
 pub struct Temp {
     /// Innermost last.
     pub(crate) tables: Vec<TempTable>,
-    /// Names in `tempdb` of those that are to go.
+    /// Names in `tempdb` of tables that are to be dropped.
     pub(crate) gone: Vec<(TempKind, String)>,
-    /// Tables that all connections see and this one has made: they go with it.
+    /// Global temporary tables that this connection has created: they are dropped with it.
     pub(crate) shared: Vec<String>,
     /// Grows with each change of `tables`.
     pub(crate) version: u64,
 }
 
 impl Temp {
-    /// A number for which tables there are: names lead to the same ones as long as it is the same.
+    /// A number for the set of tables: while it is the same, names are resolved to the same tables.
     pub fn version(&self) -> u64 {
         self.version
     }
 }
 
-/// Temporary tables that are out of sight for a while.
+/// Temporary tables that are hidden for a while.
 #[derive(Debug)]
 pub struct HiddenTables(pub(crate) Vec<TempTable>);
 

@@ -15,7 +15,7 @@ fn in_tempdb(inner: &str) -> ObjectName {
 }
 
 impl Context {
-    /// What a temporary table or table variable is called in `tempdb`, where there is one.
+    /// The name in `tempdb` of a temporary table or table variable, if it exists.
     pub fn temp_name(&self, name: &str) -> Option<&str> {
         let name = name.to_lowercase();
         let here = self.procedures.len();
@@ -25,8 +25,8 @@ impl Context {
         found.map(|t| t.inner.as_str())
     }
 
-    /// Notes a temporary table or table variable of the procedure or text at work; gives the name that it is
-    /// to have in `tempdb`. 2714 where there is one: `Ok(None)` for a table variable, whose DECLARE stands
+    /// Registers a temporary table or table variable of the running procedure or text; returns its name in
+    /// `tempdb`. 2714 if the name exists; `Ok(None)` for a table variable that exists, because its DECLARE is
     /// in a loop.
     pub fn new_temp(&mut self, name: &str) -> Result<Option<ObjectName>> {
         let depth = self.procedures.len();
@@ -66,12 +66,12 @@ impl Context {
         Ok(Some(in_tempdb(&inner)))
     }
 
-    /// Puts the connection's temporary tables out of sight.
+    /// Hides the connection's temporary tables.
     pub fn hide_temp_tables(&mut self) -> HiddenTables {
         HiddenTables(std::mem::take(&mut self.temp.tables))
     }
 
-    /// Puts them in sight again.
+    /// Makes them visible again.
     pub fn restore_temp_tables(&mut self, aside: HiddenTables) {
         self.temp.tables = aside.0;
     }
@@ -84,14 +84,14 @@ impl Context {
         session.is_ok_and(|s| s.table_in("dbo", inner).is_ok())
     }
 
-    /// A procedure or text has ended, and its caller is at work again: what it made goes.
+    /// A procedure or text has ended and its caller continues: drops the tables that it created.
     pub fn leave_temp(&mut self) {
         let depth = self.procedures.len();
         self.cursors.leave(depth + 1);
         self.keep_temp(|t| t.depth <= depth);
     }
 
-    /// A batch has ended: what is left is the connection's temporary tables and global cursors.
+    /// A batch has ended: only the connection's temporary tables and global cursors remain.
     pub fn leave_batch(&mut self) {
         self.cursors.leave(0);
         self.keep_temp(|t| t.depth == 0 && t.kind != TempKind::Variable);
@@ -124,15 +124,16 @@ impl Context {
         self.drop_gone();
     }
 
-    /// Notes that the connection makes a table, which goes with it where all connections see it.
+    /// Records that the connection creates a table, which is dropped with it if it is a global temporary
+    /// table.
     pub fn note_shared(&mut self, name: &str) {
         if TempKind::of(name) == Some(TempKind::Shared) {
             self.temp.shared.push(name.to_owned());
         }
     }
 
-    /// Drops what is to go: temporary tables once no transaction is open, for one that is rolled back would
-    /// bring them back.
+    /// Drops tables that are to be dropped: temporary tables only when no transaction is open, because a
+    /// rollback would bring them back.
     fn drop_gone(&mut self) {
         if self.temp.gone.is_empty() || self.sessions.in_statement() {
             return;
@@ -143,7 +144,7 @@ impl Context {
             .partition(|(kind, _)| !open || *kind == TempKind::Variable);
         self.temp.gone = stay;
         for (kind, inner) in go {
-            // What was rolled back or dropped before is not there any more: nothing to do.
+            // A table that was rolled back or dropped before no longer exists: nothing to do.
             let _ = self.statement(|cx| {
                 let db = cx.server.instance().database(TEMPDB)?;
                 let session = cx.sessions.of_table(&db, &inner)?;
@@ -156,15 +157,15 @@ impl Context {
         }
     }
 
-    /// The name that the user knows a table of `tempdb` by, where it is a table variable.
+    /// The user's name of a table of `tempdb`, if it is a table variable.
     pub(crate) fn own_name(&self, inner: &str) -> Option<&str> {
         let known = |t: &&TempTable| t.inner == inner && t.kind == TempKind::Variable;
         self.temp.tables.iter().find(known).map(|t| &*t.shown)
     }
 
-    /// An error with the names that the user knows in place of those of `tempdb`, as SQL Server has them: a
-    /// table variable by its name, a temporary table by its short name where a key or a column twice is
-    /// concerned, and in messages of our own.
+    /// Replaces names of `tempdb` in an error by the names that the user wrote, as in SQL Server: a table
+    /// variable by its name. A temporary table gets its short name if the error is about a key or a duplicate
+    /// column, and in Furrow's own messages.
     pub(crate) fn with_own_names(&self, mut error: Box<SqlError>) -> Box<SqlError> {
         for table in &self.temp.tables {
             let (inner, shown) = (table.inner.as_str(), table.shown.as_str());
@@ -188,8 +189,7 @@ impl Context {
         error
     }
 
-    /// A statement that defines something, with the names that temporary tables have in `tempdb`; `None`
-    /// where it speaks of none.
+    /// A DDL statement with the names that temporary tables have in `tempdb`; `None` if it names none.
     pub fn with_temp_names(&mut self, stmt: &Stmt) -> Result<Option<Stmt>> {
         let mut changed = stmt.clone();
         let known = |cx: &Context, name: &mut ObjectName| {

@@ -1,16 +1,16 @@
-//! Texts that have been read: a batch that is sent again is neither parsed nor planned again.
+//! Cached texts: a batch that is sent again is neither parsed nor planned again.
 
 use crate::plans::Plans;
 use furrow_tsql::ast::Stmt;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
-/// Texts that are kept.
+/// Most texts that are stored.
 const MOST: usize = 256;
-/// Longer texts are not kept: they are scripts, and run once.
+/// Longer texts are not stored: they are usually scripts that run once.
 const LONGEST: usize = 16 << 10;
 
-/// A text that was read: its statements, and the plans that were made for them.
+/// A parsed text: its statements and their plans.
 #[derive(Debug)]
 pub struct Text {
     /// The text.
@@ -32,27 +32,27 @@ impl Text {
     }
 }
 
-/// A text that is kept.
+/// A stored text.
 #[derive(Debug)]
 struct CachedText {
     text: Arc<Text>,
-    /// Whether it was asked for again since the last clearing.
+    /// Whether it was used again since the last clearing.
     again: bool,
 }
 
-/// Texts by what they say, for either way of reading double quotes.
+/// Texts by their content and by the meaning of double quotes.
 #[derive(Debug, Default)]
 pub struct Texts {
     plain: HashMap<Box<str>, CachedText>,
     quoted: HashMap<Box<str>, CachedText>,
-    /// Texts that a client has prepared and holds itself.
+    /// Texts that a client has prepared and stores itself.
     prepared: Vec<Weak<Text>>,
-    /// How often the server had told all connections to forget.
+    /// The server's count of requests to discard texts, when this connection last followed it.
     forgotten: u64,
 }
 
 impl Texts {
-    /// Forgets texts and plans where the server has said so since.
+    /// Discards texts and plans if the server has requested it since.
     pub(crate) fn forget_at(&mut self, forgotten: u64) {
         if self.forgotten != forgotten {
             self.forgotten = forgotten;
@@ -69,16 +69,16 @@ impl Texts {
         }
     }
 
-    /// The text that was read before.
+    /// The text, if it was parsed earlier.
     pub fn find(&mut self, quoted_identifier: bool, text: &str) -> Option<Arc<Text>> {
         let kept = self.read(quoted_identifier).get_mut(text)?;
         kept.again = true;
         Some(Arc::clone(&kept.text))
     }
 
-    /// Keeps a text. When there are too many, those go that were not asked for a second time since the last
-    /// clearing: texts that are made for one run do not push out those that are sent again and again.
-    /// `false` where it is too long.
+    /// Stores a text. When there are too many, texts that were not used a second time since the last clearing
+    /// are removed, so that generated texts, which run once, do not displace those that are sent repeatedly.
+    /// `false` if the text is too long.
     pub fn keep(&mut self, quoted_identifier: bool, text: &Arc<Text>) -> bool {
         if !Texts::is_short(&text.text) {
             return false;
@@ -98,19 +98,19 @@ impl Texts {
         true
     }
 
-    /// Whether a text is short enough to be kept.
+    /// Whether a text is short enough to be stored.
     pub fn is_short(text: &str) -> bool {
         text.len() <= LONGEST
     }
 
-    /// Notes a text that the client holds.
+    /// Registers a text that the client stores.
     pub fn prepare(&mut self, text: &Arc<Text>) {
         self.prepared.retain(|known| known.strong_count() > 0);
         self.prepared.push(Arc::downgrade(text));
     }
 
-    /// Forgets all plans: the connection goes to another database, and nothing is to be held of the one it
-    /// leaves.
+    /// Discards all plans: the connection changes to another database, and must not hold tables of the one
+    /// that it leaves.
     pub(crate) fn forget_plans(&mut self) {
         let kept = self.plain.values().chain(self.quoted.values());
         kept.for_each(|kept| kept.text.plans.forget());

@@ -1,10 +1,9 @@
 //! How often indexes are used: `sys.dm_db_index_usage_stats`.
 //!
-//! A statement that runs counts once for each way to rows in its plan, however often it goes that way, and
-//! once for each index that it keeps up to date, as SQL Server counts. The figures live in memory, as long
-//! as their database is open; an index that is dropped takes its own along. Those of `tempdb` are not kept:
-//! its tables come and go with every connection. An instance that was started with trace flag 2330 counts
-//! nothing.
+//! As in SQL Server, an execution of a statement counts once for each access path in its plan, however often
+//! the path is used, and once for each index that it updates. The figures are in memory while their database
+//! is open; those of a dropped index are removed with it. `tempdb` is not counted: its tables are created and
+//! dropped with every connection. An instance that was started with trace flag 2330 counts nothing.
 
 use crate::system_databases::TEMPDB;
 use furrow_engine::{Database, Index, Table};
@@ -15,23 +14,23 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
-/// What an index is used for.
+/// The kinds of use of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Use {
     /// Rows are looked up by their keys.
     Seek,
     /// It is read from one end.
     Scan,
-    /// Rows that another index led to are fetched.
+    /// Rows that were found in another index are fetched.
     Lookup,
-    /// Rows are put in, changed or taken out.
+    /// Rows are inserted, changed or deleted.
     Update,
 }
 
-/// An index: numbers of its database and table, and its own.
+/// An index: the numbers of its database, its table and the index.
 pub type IndexName = (u16, i32, i32);
 
-/// How often, and when last, in microseconds since 1970.
+/// Count, and time of the last use in microseconds since 1970.
 #[derive(Debug, Default)]
 struct Count {
     times: AtomicU64,
@@ -44,10 +43,10 @@ struct IndexUse {
     counts: [Count; 4],
 }
 
-/// How often something was done, and when last.
+/// Count, and time of the last use.
 pub type Counted = (u64, Option<WallTime>);
 
-/// The counts of an index, by what it is used for: seeks, scans, lookups, updates.
+/// The counts of an index by kind of use: seeks, scans, lookups, updates.
 #[derive(Debug)]
 pub struct UsageView {
     /// The index.
@@ -59,12 +58,12 @@ pub struct UsageView {
 /// The counts of all indexes.
 #[derive(Debug)]
 pub struct Usage {
-    /// Whether uses are counted: not under trace flag 2330, which holds from the start of the instance.
+    /// Whether uses are counted: not under trace flag 2330 at the start of the instance.
     counts: bool,
     all: RwLock<HashMap<IndexName, IndexUse>>,
 }
 
-/// The name of an index here.
+/// The identification of an index in this module.
 pub fn name_of(database: u16, table: &Table, index: &Index) -> IndexName {
     let id = i32::try_from(index.id()).unwrap_or(i32::MAX);
     (database, table.id().0, id)
@@ -79,7 +78,7 @@ impl Usage {
         }
     }
 
-    /// An index of a database was used.
+    /// Counts a use of an index.
     pub fn count(&self, database: &Arc<Database>, index: IndexName, what: Use) {
         if !self.counts {
             return;
@@ -103,7 +102,7 @@ impl Usage {
         self.all.write().insert(index, new);
     }
 
-    /// Indexes that are gone: one of a table, or all of it.
+    /// Removes the counts of dropped indexes: one index of a table, or all of them.
     pub fn forget(&self, database: u16, table: i32, index: Option<i32>) {
         let mut all = self.all.write();
         all.retain(|&(d, t, i), _| {

@@ -1,12 +1,12 @@
 //! Reader of detached SQL Server data files, versions 611 to 957: from bytes to tables and rows.
 //!
-//! Purpose: look into a `.mdf` without a server. [`PageSource`] gives pages: [`DataFiles`] those of files on
-//! a volume, [`MemoryFiles`] those of bytes, the engine those of a database at rest or in use. [`Pages`] is
-//! the one place where pages are fetched, verified and freed of torn bits. [`Database`] reads the catalog and
-//! gives tables and their rows; [`summarize`] reads the allocation maps and counts how pages fare under
-//! verification; [`Survey`] counts pages and rows. The crate `check` verifies what this one reads.
+//! Purpose: read a `.mdf` without a server. A [`PageSource`] returns pages: [`DataFiles`] from files on a
+//! volume, [`MemoryFiles`] from bytes in memory, the engine from a database at rest or in use. [`Pages`] is
+//! the only place where pages are fetched, verified and freed of torn bits. [`Database`] reads the catalog
+//! and returns tables and their rows; [`summarize`] reads the allocation maps and counts the results of page
+//! verification; [`Survey`] counts pages and rows. The crate `check` verifies the contents.
 //!
-//! The way in
+//! Steps
 //! 1. refuse what isn't a data file ([`sniff`]); put torn bits back before any byte is used;
 //! 2. boot page: the version, and the first page of `sysallocunits`;
 //! 3. `sysallocunits`, `sysrowsets`, `sysrscols` (2005: two tables instead) by the prefix of their layout
@@ -18,15 +18,17 @@
 //!   IAM chain; each page on the way must belong to the allocation unit.
 //! - Ghosts and deleted slots are no rows; a forwarded row is found through its stub, once.
 //! - A dropped column's place is skipped; a column that is newer than a row is NULL, or its stored default.
-//! - A page that is damaged or out of place costs its own rows: its error is returned once, and all other
+//! - A damaged or misplaced page costs only its own rows: its error is returned once, and all other
 //!   rows follow.
-//! - Every page is verified before it is used, maps included. Where a map is damaged, that is an error, and
-//!   the page headers take its place: no row goes missing without an error.
-//! - Work is bounded by the size of the files: chains, trees and large values that come back to a page end
-//!   with an error.  What can fail: everything, with a [`MdfError`] that names page and record. Nothing
-//!   panics, whatever the bytes. Not read (an error reports that): compressed rowsets, column stores, sparse
-//!   columns of (max) types. Characters of code pages other than 1252 decode as if they were 1252. A computed
-//!   column that is not persisted has no values to read ([`TableColumn::computed`]).
+//! - Every page is verified before it is used, maps included. A damaged map is an error, and the page headers
+//!   are used instead: no row is missing without an error.
+//! - Work is bounded by the size of the files: chains, trees and large values that return to a page end with
+//!   an error.
+//!
+//! What can fail: everything, with a [`MdfError`] that names page and record. Nothing panics, whatever the
+//! bytes. Not read, with an error that says so: compressed rowsets, column stores, sparse columns of (max)
+//! types. Characters of code pages other than 1252 decode as if they were 1252. A computed column that is not
+//! persisted has no values to read ([`TableColumn::computed`]).
 
 #![deny(
     clippy::indexing_slicing,

@@ -1,16 +1,16 @@
 //! Modelled disk arrays, throttled volumes, and the measurement of real targets.
 //!
 //! # Purpose
-//! A machine rarely has spare arrays. This crate puts a model of one behind the seam of `furrow_io`: the
+//! A machine rarely has spare arrays. This crate puts a model of one behind the traits of `furrow_io`: the
 //! bytes stay in the real files (or in memory, or in the crash simulation), and the time of each request
 //! comes from the model. The same model runs alone in virtual time for experiments on raw requests.
 //!
 //! | part | job |
 //! |---|---|
-//! | [`raid`] | which drive holds which bytes; which requests cross a stripe unit |
-//! | [`profile`], [`device`] | what a drive is; how long one operation of it takes |
+//! | [`raid`] | the drive that has certain bytes; requests that cross a stripe unit |
+//! | [`profile`], [`device`] | the properties of a drive; the time of one operation |
 //! | [`array`] | controller, caches, paths, queues: a discrete-event simulation in nanoseconds |
-//! | [`placement`] | where the bytes of a file lie on the array: partition offset and allocation unit |
+//! | [`placement`] | the position of a file's bytes on the array: partition offset and allocation unit |
 //! | [`spec`] | the text form: `DIR,model=raid10:4x15k,stripe=64K,offset=63s` |
 //! | [`volume`] | a `Volume` whose requests take the modelled time |
 //! | [`load`] | a load of raw requests, on a model in virtual time or on a real target |
@@ -26,14 +26,14 @@
 //! 3. No request completes before it was submitted, and every submitted request completes exactly once;
 //!    [`array::Array`] asserts both.
 //! 4. A modelled volume changes the time of operations and nothing else: bytes, errors and durability are
-//!    those of the volume below. `tests/seam.rs` runs the promises of the seam on it.
+//!    those of the real volume. `tests/seam.rs` runs the tests of `furrow_io`'s promises on it.
 //!
 //! # What the model leaves out
 //! Rows of RAID 5 and 6 are not locked against each other; a write-back cache does not merge overwrites;
 //! drives never fail; a sector is never remapped.
 //!
 //! # What can fail
-//! A text that describes no array ([`spec::SpecError`]); the volume below; a real target ([`load`]).
+//! A text that describes no array ([`spec::SpecError`]); the real volume; a real target ([`load`]).
 
 pub mod array;
 pub mod device;

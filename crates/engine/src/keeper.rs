@@ -35,7 +35,7 @@ use furrow_tables::{EngineError, StateCell};
 use furrow_txn::{LogRelief, Store};
 use std::sync::{Arc, Weak};
 
-/// Growths that take longer are told of in the error log.
+/// Growths that take longer are reported in the error log.
 pub(crate) const SLOW_GROWTH_MS: u64 = 1000;
 
 /// How long a full log that cannot grow is waited for, when several transactions are active and may end.

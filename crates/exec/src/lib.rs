@@ -1,15 +1,16 @@
 //! Query operators: plans and how they run.
 //!
-//! Purpose: a [`Plan`] is a tree of operators that the binder has created; it can be run again and again.
-//! [`Plan::open`] returns a [`Cursor`](operator::Cursor) that pulls one row at a time into a buffer of the
+//! Purpose: a [`Plan`] is a tree of operators that the binder has created; it can be run any number of times.
+//! [`Plan::open`] returns a [`Cursor`](operator::Cursor) that reads one row at a time into a buffer of the
 //! caller: columns that nothing reads are never copied.
 //!
 //! # Invariants
-//! 1. Each pull of a row polls whether the statement is to end ([`Cursor::next`](operator::Cursor::next)).
-//! 2. An operator that keeps rows holds a memory grant for them. One that is refused more writes rows to
-//!    files (`spill`) or ends the statement (701).
+//! 1. Each read of a row checks whether the statement is cancelled
+//!    ([`Cursor::next`](operator::Cursor::next)).
+//! 2. An operator that stores rows holds a memory grant for them. When it gets no more memory, it writes rows
+//!    to files (`spill`) or ends the statement (701).
 //! 3. A cursor is closed once, and closing it ends its scans.
-//! 4. To run or drop a plan takes less stack for each level than to bind it (`furrow_context::depth`).
+//! 4. Running or dropping a plan takes less stack for each level than binding it (`furrow_context::depth`).
 //!
 //! Proofs, by the invariant's number: 1: `every_operator_ends_soon_when_its_statement_is_cancelled` (sql).
 //! 2: `what_finds_no_room_in_memory_goes_through_files_and_gives_the_same_rows` (sql). 3: an assertion in
@@ -23,8 +24,8 @@
 //! - `markup`: FOR XML and FOR JSON.
 //! - `spill`: files for rows that do not fit in memory.
 //! - `spool`: an index built for one statement.
-//! - `equal`: when expressions are the same. `visit`: visits of plans and expressions.
-//! - `once`: subqueries that need to be run no more than once.
+//! - `equal`: equality of expressions. `visit`: visits of plans and expressions.
+//! - `once`: subqueries that have to run only once.
 //!
 //! # What can fail
 //! Arithmetic and conversions (SQL Server's errors), locks, disks, memory, cancellation: `SqlError`.

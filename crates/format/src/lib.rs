@@ -1,34 +1,35 @@
 //! SQL Server's page format as bytes.
 //!
-//! Purpose: everything this engine and its tools need about the meaning of the bytes of a page: headers,
-//! slots, records, rows, allocation maps, file headers, the boot page, base tables, values; how pages are
-//! protected; and the changes that the log carries. No I/O, no threads, no unsafe code. The same code reads
-//! real files of versions 611 to 957 and writes Furrow's own (version 706).
+//! Purpose: the meaning of the bytes of a page, for the engine and its tools: headers, slots, records, rows,
+//! allocation maps, file headers, the boot page, base tables, values; the protection of pages; and the page
+//! changes that the log stores. No I/O, no threads, no unsafe code. The same code reads real files of
+//! versions 611 to 957 and writes Furrow's own (version 706).
 //!
 //! The layers, each on the ones before:
 //! 1. [`Page`] and [`PageMut`] view 8,192 bytes: header fields, slots, records, and edits that keep the
 //!    free-space identity `m_freeCnt = 8096 - records - 2 * slots`;
-//! 2. [`Record`] and [`RecordBuilder`] handle one record's frame, [`RowLayout`] the places of its columns,
+//! 2. [`Record`] and [`RecordBuilder`] handle one record's frame, [`RowLayout`] the positions of its columns,
 //!    [`furrow_types`] the meaning of the columns' bytes;
-//! 3. [`Bitmap`], [`Pfs`] and [`Iam`] read allocation maps; [`FileHeader`] and [`Boot`] the two fixed pages
-//!    that identify the file and the database; [`catalog`] the tables behind them;
-//! 4. [`verify`], [`untear`] and the `stamp_` functions guard a page's way from and to the disk;
-//! 5. [`Change`] and [`apply`]: the only way pages are changed once the engine runs, by do and redo alike.
+//! 3. [`Bitmap`], [`Pfs`] and [`Iam`] read allocation maps; [`FileHeader`] and [`Boot`] read the two pages
+//!    that identify the file and the database; [`catalog`] reads the base tables;
+//! 4. [`verify`], [`untear`] and the `stamp_` functions check a page after it is read and prepare it for a
+//!    write;
+//! 5. [`Change`] and [`apply`]: the only way to change pages of a running engine, for do and redo alike.
 //!
 //! Invariants
 //! - **Hostile bytes never panic.** Any 8,192 bytes can be viewed as a page and any bytes read as
 //!   changes. Readers give `None` or an error; indexing that could panic is a compile error in this crate.
-//! - **Edits are atomic and deterministic**: an error leaves the page's live content alone, and the
-//!   outcome depends on live content only, so that redo repeats what was done.
-//! - **Layouts are proven**: each field has its byte range beside it, and the compiler checks that
-//!   ranges meet.
+//! - **Edits are atomic and deterministic**: a failed edit does not change the page's live content, and the
+//!   result depends on live content only, so that redo repeats the original change.
+//! - **Layouts are checked**: each field has its byte range beside it, and the compiler checks that ranges
+//!   are contiguous.
 //!
-//! A page's way in, in steps: read 8,192 bytes; [`verify`] against the requested id (checksum or torn bits,
-//! then page id); [`untear`] where it carries torn bits ([`admit`] does both); view it. Its way out: copy it,
+//! Steps of a read: read 8,192 bytes; [`verify`] against the requested id (checksum or torn bits, then page
+//! id); [`untear`] if the page has torn bits ([`admit`] does both); view it. Steps of a write: copy the page,
 //! [`stamp_checksum`] the copy, write the copy.
 //!
-//! What can fail: [`PageFault`] for a page that is not whole or not the requested one (message 824),
-//! [`PageError`] for an edit that a page does not take, [`ChangeError`] for a change that cannot be read or
+//! What can fail: [`PageFault`] for a page that is damaged or not the requested one (message 824),
+//! [`PageError`] for an edit that the page rejects, [`ChangeError`] for a change that cannot be read or
 //! does not suit its page, [`RowError`] for values that do not fit their row, and an error type for each of
 //! the fixed pages.
 

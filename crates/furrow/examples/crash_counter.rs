@@ -1,7 +1,7 @@
-//! A counter that survives anything: kill the process at any moment (`kill -9`), start it again, and it goes
-//! on at the number it printed last, or one after it, never before.
+//! A counter that survives a crash: kill the process at any moment (`kill -9`) and start it again. It
+//! continues at the number that it printed last, or at the next one, never at an earlier one.
 //!
-//! `cargo run --example crash_counter -- DIR`: the directory keeps the database between runs.
+//! `cargo run --example crash_counter -- DIR`: the database stays in the directory between runs.
 
 use furrow::{ColumnSpec, Database, TableSpec, sql};
 use std::fs;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut session = db.session()?;
     let table = match session.table("counter") {
         Ok(table) => table,
-        // 208: it was killed before the table was there.
+        // 208: it was killed before the table was created.
         Err(error) if error.number() == 208 => session.create_table(
             &TableSpec::new("counter")
                 .column(ColumnSpec::new("id", sql::INT).not_null())
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     for _ in 0..most {
         value += 1;
-        // Outside of a transaction each statement commits: durable when it returns.
+        // Outside of a transaction each statement commits by itself, and is durable when it returns.
         session.update(&table, 1, &["value"], value)?;
         println!("{value}");
     }

@@ -1,8 +1,8 @@
-//! One table spread over several volumes, filled in proportion: each file gets its share, and one that is
-//! added later catches up.
+//! One table over several volumes, filled in proportion to free space: each file gets its share, and a file
+//! that is added later gets more until it is as full as the others.
 //!
-//! `cargo run --example many_files -- DIR [DIR...]`: a directory on each volume; without any, two in the
-//! system's temporary directory.
+//! `cargo run --example many_files -- DIR [DIR...]`: a directory on each volume. Without arguments it uses
+//! two directories in the system's temporary directory.
 
 use furrow::{ColumnSpec, DataFile, Database, TableSpec, sql};
 use std::fs;
@@ -90,7 +90,7 @@ fn show(db: &Database) -> Result<(), furrow::Error> {
     Ok(())
 }
 
-/// Removes what this example made, and its own directories.
+/// Removes the files that this example created, and its own directories.
 fn clean(own: &std::path::Path, made: &[PathBuf]) -> Result<(), Box<dyn std::error::Error>> {
     for path in made {
         let guard = PathBuf::from(format!("{}.dw", path.display()));

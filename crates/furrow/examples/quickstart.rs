@@ -1,4 +1,4 @@
-//! An embedded database in one file pair: make a table, insert, read, reopen.
+//! An embedded database in one data file and one log: create a table, insert, read, reopen.
 //!
 //! `cargo run --example quickstart`
 
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     drop((session, notes));
     db.close()?;
 
-    // Another process, another day.
+    // Open the database again, as another process would.
     let db = Database::open(&primary)?;
     let mut session = db.session()?;
     let notes = session.table("notes")?;

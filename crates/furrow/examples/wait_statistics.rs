@@ -1,4 +1,4 @@
-//! Where the time goes: sixteen sessions insert, and the engine tells what they waited for.
+//! Wait statistics: sixteen sessions insert, and the engine reports their waits.
 //!
 //! `cargo run --release --example wait_statistics`
 

@@ -1,4 +1,4 @@
-//! What a database is to be made of, and how it is opened.
+//! Specifications of new databases, and options of the engine.
 
 use crate::{Error, FileGrowth, FileSpec, Result, TraceFlag};
 use furrow_disks::VolumeSpec;
@@ -7,10 +7,10 @@ use furrow_io::{SystemVolume, Volume};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// SQL Server's default since 2016.
+/// Default size of a file, as in SQL Server since 2016.
 const DEFAULT_SIZE_MB: u64 = 8;
 
-/// A file of a database to be: a path, and what is said of it.
+/// A file of a new database: its path and properties.
 #[derive(Debug, Clone)]
 pub struct DataFile {
     pub(crate) path: PathBuf,
@@ -21,7 +21,7 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// A data file or log at `path`, of default size: 8 MB, or what it may grow to if that is less. It
+    /// A data file or log at `path` with the default size: 8 MB, or its maximum size if that is less. It
     /// grows by 64 MB.
     pub fn new(path: impl Into<PathBuf>) -> DataFile {
         DataFile {
@@ -33,28 +33,28 @@ impl DataFile {
         }
     }
 
-    /// Its logical name; the path's stem unless said.
+    /// Sets its logical name; the default is the path's stem.
     #[must_use]
     pub fn name(mut self, name: &str) -> DataFile {
         self.name = Some(name.to_owned());
         self
     }
 
-    /// Its size. Files of one size are filled evenly.
+    /// Sets its size. Files of one size are filled evenly.
     #[must_use]
     pub fn size_mb(mut self, mb: u64) -> DataFile {
         self.size_mb = Some(mb);
         self
     }
 
-    /// The size it may grow to.
+    /// Sets its maximum size.
     #[must_use]
     pub fn max_mb(mut self, mb: u64) -> DataFile {
         self.max_mb = Some(mb);
         self
     }
 
-    /// How it grows.
+    /// Sets how it grows.
     #[must_use]
     pub fn growth(mut self, growth: FileGrowth) -> DataFile {
         self.growth = Some(growth);
@@ -68,7 +68,7 @@ impl DataFile {
             .unwrap_or_default()
             .to_string_lossy()
             .into_owned();
-        // The engine tells a path it cannot use by its own message.
+        // If the path cannot be used, the engine reports it with its own message.
         let path = std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone());
         let mut spec = FileSpec::new(self.name.clone().unwrap_or(stem), path);
         let default = || DEFAULT_SIZE_MB.min(self.max_mb.unwrap_or(u64::MAX));
@@ -92,14 +92,14 @@ macro_rules! from_path {
 
 from_path!(&str, String, &Path, PathBuf, &PathBuf);
 
-/// How an engine is set up for one database.
+/// Options of an engine for one database.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Megabytes of buffer pool.
+    /// Size of the buffer pool in megabytes.
     pub pool_mb: u64,
-    /// Where paths are looked up: the machine's own files, memory, or a model of a disk.
+    /// The volume of all paths: the machine's own files, memory, or a model of a disk.
     pub volume: Arc<dyn Volume>,
-    /// Everything else.
+    /// All other options.
     pub config: InstanceConfig,
 }
 
@@ -117,11 +117,11 @@ impl Options {
     /// Gives the files in and below a directory the speed of other drives, by a text such as
     /// `DIR,read=100MB/s,latency=2ms` or `DIR,model=raid10:4x15k,stripe=64K`.
     ///
-    /// The bytes stay where they are; each request takes the time of the model. Directories that are given
-    /// in one call are arrays of their own.
+    /// The files stay where they are; each request takes the time of the model. Directories that are given
+    /// in one call are separate arrays.
     ///
     /// # Errors
-    /// A text that describes no volume; a directory that is given twice.
+    /// A text that describes no volume, or a directory that is given twice.
     pub fn with_drives(mut self, texts: &[&str]) -> Result<Options> {
         let refuse = |e: String| Error::custom(5105, 2, &e);
         let specs: std::result::Result<Vec<VolumeSpec>, _> =
@@ -141,7 +141,7 @@ impl Options {
     }
 }
 
-/// A database to be made: [`Database::create`](crate::Database::create).
+/// A new database: [`Database::create`](crate::Database::create).
 #[derive(Debug, Clone)]
 pub struct Create {
     pub(crate) name: String,
@@ -164,14 +164,14 @@ impl Create {
         }
     }
 
-    /// One more data file of the primary filegroup; the first is the primary file.
+    /// Adds a data file to the primary filegroup; the first one is the primary file.
     #[must_use]
     pub fn file(mut self, file: impl Into<DataFile>) -> Create {
         self.files.push(file.into());
         self
     }
 
-    /// A filegroup of its own, for tables that are made `.on(name)` it.
+    /// Adds a filegroup, for tables that are created `.on(name)`.
     #[must_use]
     pub fn filegroup(mut self, name: &str, files: impl IntoIterator<Item = DataFile>) -> Create {
         self.groups
@@ -179,52 +179,52 @@ impl Create {
         self
     }
 
-    /// The log; beside the primary file unless said. Its logical name is the database's with `_log`.
+    /// Sets the log; by default it is beside the primary file. Its logical name is the database's with
+    /// `_log`.
     #[must_use]
     pub fn log(mut self, file: impl Into<DataFile>) -> Create {
         self.log = Some(file.into());
         self
     }
 
-    /// Megabytes of buffer pool; 64 unless said.
+    /// Sets the size of the buffer pool in megabytes; the default is 64.
     #[must_use]
     pub fn pool_mb(mut self, mb: u64) -> Create {
         self.options.pool_mb = mb;
         self
     }
 
-    /// Has the system give the pool's memory now, and not as pages are used first: for measurements, and
-    /// where the first use of memory is slow.
+    /// Makes the system provide the pool's memory at the start, not when pages are first used: for
+    /// measurements, and for machines on which the first use of memory is slow.
     #[must_use]
     pub fn prefault_pool(mut self) -> Create {
         self.options.config.prefault_pool = true;
         self
     }
 
-    /// Sets a trace flag from the start. This is how to set one that can be set at start only: 845 locks the
-    /// buffer pool in memory.
+    /// Sets a trace flag at the start, the only time for some of them: 845 locks the buffer pool in memory.
     #[must_use]
     pub fn trace_flag(mut self, flag: TraceFlag) -> Create {
         self.options.config.trace_flags.push(flag);
         self
     }
 
-    /// Takes 64 extents of a data file in a turn, and not 1, where new extents are spread over the files of
-    /// a filegroup: SQL Server's start option -E.
+    /// Allocates 64 extents in a data file, instead of one, before allocation moves to the next file of the
+    /// filegroup: SQL Server's start option -E.
     #[must_use]
     pub fn many_extents(mut self) -> Create {
         self.options.config.many_extents_a_turn = true;
         self
     }
 
-    /// How the engine is set up.
+    /// Sets the options of the engine.
     #[must_use]
     pub fn options(mut self, options: Options) -> Create {
         self.options = options;
         self
     }
 
-    /// Keeps the files in memory: gone with the last handle.
+    /// Keeps the files in memory; they are lost with the last handle.
     #[must_use]
     pub fn in_memory(mut self) -> Create {
         self.in_memory = true;

@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 /// An open database; clones are further handles of the same one.
 ///
-/// One process has a database open at a time: its files are locked. It may be shared by any number of
-/// threads, each with a [`Session`] of its own. With the last handle and the last session it is shut down
-/// cleanly; a process that ends without that loses nothing that was committed, the next opening recovers.
+/// One process has a database open at a time: its files are locked. Any number of threads may share it,
+/// each with a [`Session`] of its own. Dropping the last handle and the last session shuts it down cleanly.
+/// A process that ends without that loses no committed transaction: the next open runs recovery.
 ///
 /// ```no_run
 /// use furrow::{DataFile, Database};
@@ -50,25 +50,25 @@ impl Database {
         Session::new(&self.home)
     }
 
-    /// Its name.
+    /// The database's name.
     pub fn name(&self) -> &str {
         self.home.database.name()
     }
 
-    /// Writes all that is committed into the data files. Commits are durable without it; this bounds the
-    /// time that the next opening takes after a crash.
+    /// Writes all committed changes to the data files. Commits are durable without it; a checkpoint shortens
+    /// the recovery of the next open after a crash.
     pub fn checkpoint(&self) -> Result<()> {
         self.home.database.checkpoint()?;
         Ok(())
     }
 
-    /// What was waited for since it was opened, the longest first; waits of idle threads are left out.
+    /// Waits since the database was opened, the longest first; waits of idle threads are left out.
     pub fn waits(&self) -> Vec<WaitRow> {
         let snapshot = self.home.instance.instruments().waits.snapshot();
         snapshot.top(1.0).into_iter().map(|top| top.row).collect()
     }
 
-    /// Latch classes that somebody had to wait for.
+    /// Latch classes that a thread had to wait for.
     pub fn latches(&self) -> Vec<LatchRow> {
         let rows = self.home.instance.instruments().latches.snapshot();
         rows.into_iter()
@@ -76,7 +76,7 @@ impl Database {
             .collect()
     }
 
-    /// Spinlock classes that were found held.
+    /// Spinlock classes for which a thread had to spin.
     pub fn spinlocks(&self) -> Vec<SpinRow> {
         let rows = self.home.instance.instruments().spinlocks.snapshot();
         rows.into_iter().filter(|row| row.collisions > 0).collect()
@@ -87,17 +87,17 @@ impl Database {
         self.home.instance.instruments().files.snapshot()
     }
 
-    /// Its files: sizes, growth, free extents.
+    /// The data files: sizes, growth, free extents.
     pub fn files(&self) -> Result<Vec<FileView>> {
         Ok(self.home.database.file_list()?)
     }
 
-    /// Its log: size, use, what keeps it from being reused.
+    /// The log: size, use, and what prevents its reuse.
     pub fn log(&self) -> LogView {
         self.home.database.log_view()
     }
 
-    /// Adds a data file while the database is in use; to the primary filegroup unless one is named.
+    /// Adds a data file while the database is in use. The default is the primary filegroup.
     pub fn add_file(&self, file: impl Into<DataFile>, filegroup: Option<&str>) -> Result<()> {
         self.home
             .database
@@ -106,7 +106,7 @@ impl Database {
     }
 
     /// Sets a trace flag for all sessions: 1165 with 3605 writes the proportional fill's targets to the error
-    /// log. A number that no trace flag can have is refused.
+    /// log. A number that is no valid trace flag is refused.
     pub fn set_trace_flag(&self, flag: u16) -> Result<()> {
         let known = TraceFlag::new(i64::from(flag)).filter(|_| flag > 0);
         let Some(of_number) = known else {
@@ -127,7 +127,7 @@ impl Database {
         entries.into_iter().map(|entry| entry.text).collect()
     }
 
-    /// The engine's own handles, for what this face does not have.
+    /// The engine's own handles, for operations that this interface does not have.
     pub fn engine(&self) -> (&Arc<Instance>, &Arc<engine::Database>) {
         (&self.home.instance, &self.home.database)
     }

@@ -1,4 +1,4 @@
-//! Errors, as SQL Server tells them.
+//! Errors with SQL Server's numbers, levels, states and texts.
 
 use furrow_engine::EngineError;
 use furrow_messages::Message;
@@ -24,9 +24,9 @@ use std::fmt;
 /// # }
 /// ```
 ///
-/// Some that a program meets: 208 no such table, 515 NULL where none may be, 1105 and 9002 data files or log
-/// full, 1205 victim of a deadlock (the transaction is gone: begin it again), 1222 a lock was waited for too
-/// long, 2627 and 2601 duplicate key, 824 a damaged page, 5120 a file that cannot be opened.
+/// Errors that a program should expect: 208 no such table, 515 NULL in a column that allows none, 1105 and
+/// 9002 data files or log full, 1205 victim of a deadlock (the transaction was rolled back: begin it again),
+/// 1222 lock timeout, 2627 and 2601 duplicate key, 824 a damaged page, 5120 a file that cannot be opened.
 ///
 /// `{:?}` prints the messages, as `{}` does: a `main` that returns an error prints each text once.
 pub struct Error {
@@ -63,12 +63,12 @@ impl Error {
         self.first(|message| message.number)
     }
 
-    /// Severity of the first message: 11 to 16 can be mended by whoever asked, 17 and more cannot.
+    /// Severity of the first message: the caller can correct the cause of 11 to 16, but not of 17 and more.
     pub fn level(&self) -> u8 {
         self.first(|message| message.level)
     }
 
-    /// State of the first message: tells apart the places that raise the same number.
+    /// State of the first message: distinguishes the places that raise the same number.
     pub fn state(&self) -> u8 {
         self.first(|message| message.state)
     }
@@ -81,7 +81,7 @@ impl Error {
             .map_or("", |message| &message.text)
     }
 
-    /// What failed below, where it is not only a refusal.
+    /// The underlying error of the engine, if there is one.
     pub fn engine(&self) -> Option<&EngineError> {
         self.inner.source.as_ref()
     }
@@ -118,7 +118,7 @@ impl fmt::Debug for Error {
     }
 }
 
-/// It has no source: the messages have the text of what failed below, which [`Error::engine`] gives.
+/// `source()` is `None`: the messages already contain the text of the cause; [`Error::engine`] returns it.
 impl std::error::Error for Error {}
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use furrow_engine::{self as engine, Instance};
 use std::sync::Arc;
 
-/// What handles and sessions share: with the last of them the database is shut down.
+/// What handles and sessions share. Dropping the last of them shuts the database down.
 #[derive(Debug)]
 pub(crate) struct Home {
     pub(crate) instance: Arc<Instance>,
@@ -12,7 +12,7 @@ pub(crate) struct Home {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // Whoever wants to know calls `close`. What is committed is durable either way.
+        // The error is ignored here; a caller that needs it calls `close`. Commits are durable either way.
         let _ = self.instance.shut_down();
     }
 }

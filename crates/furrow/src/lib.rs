@@ -2,15 +2,15 @@
 //! errors and its wait statistics.
 //!
 //! # Purpose
-//! What an application needs of the engine, in few words: create or open a database, make tables, insert rows
-//! by prepared inserters or in bulk, read them by key or in ranges, commit, and see where the time goes.
-//! Thin: the types of the engine that are good for this are given out as they are, the rest is one call away
+//! A short interface for applications: create or open a database, create tables, insert rows by prepared
+//! inserters or in bulk, read them by key or in ranges, commit, and read wait statistics. It is thin:
+//! suitable types of the engine are re-exported, and the engine itself is one call away
 //! ([`Database::engine`]).
 //!
 //! # Invariants
 //! 1. A commit that has returned is durable.
 //! 2. The database stays open while a handle ([`Database`]) or a [`Session`] of it lives; with the last one
-//!    it is shut down cleanly. [`Database::close`] does the same and tells when it did not work.
+//!    it is shut down cleanly. [`Database::close`] does the same and returns an error if that fails.
 //! 3. A [`Transaction`] that is dropped without [`Transaction::commit`] is rolled back.
 //! 4. Every error has the number, level, state and text that SQL Server would give ([`Error`]).
 //!
@@ -72,7 +72,7 @@
 //! ```
 //!
 //! # What can fail
-//! Everything that touches a disk, a lock or what a user gave: [`Error`].
+//! All operations that use a disk, a lock or a user's input: [`Error`].
 
 mod builder;
 mod database;
@@ -108,5 +108,5 @@ pub use furrow_types::{
     DataType, Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value,
 };
 
-/// What an operation gives.
+/// The result of an operation.
 pub type Result<T> = std::result::Result<T, Error>;

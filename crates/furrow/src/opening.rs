@@ -1,4 +1,4 @@
-//! How a database comes to be open.
+//! Creates and opens databases.
 
 use crate::builder::{Create, DataFile, Options};
 use crate::database::Database;
@@ -10,17 +10,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Database {
-    /// Begins to describe a database that is to be made; [`Create::open`] makes it.
+    /// Begins the description of a new database; [`Create::open`] creates it.
     pub fn create(name: &str) -> Create {
         Create::new(name)
     }
 
-    /// Opens the database whose primary file this is, and recovers it if it was not shut down cleanly.
+    /// Opens the database with this primary file, and recovers it if it was not shut down cleanly.
     pub fn open(primary: impl AsRef<Path>) -> Result<Database> {
         Database::open_with(primary, &Options::default())
     }
 
-    /// The same, with options.
+    /// As [`Database::open`], with options.
     pub fn open_with(primary: impl AsRef<Path>, options: &Options) -> Result<Database> {
         let primary = primary.as_ref();
         let primary = std::path::absolute(primary).unwrap_or_else(|_| primary.to_path_buf());
@@ -41,7 +41,7 @@ impl Database {
 }
 
 impl Create {
-    /// Makes the database and opens it. When it fails, nothing of it is left.
+    /// Creates the database and opens it. If that fails, no file of it is left.
     pub fn open(mut self) -> Result<Database> {
         let mut data = self.files.iter().map(DataFile::spec);
         let Some(primary) = data.next() else {
@@ -67,7 +67,7 @@ impl Create {
     }
 }
 
-/// A volume in memory with the directories that the files want.
+/// A volume in memory with the directories of the files.
 fn memory_for(spec: &DatabaseSpec) -> Result<Arc<dyn Volume>> {
     let volume = MemoryVolume::new();
     let grouped = spec.filegroups.iter().flat_map(|group| &group.files);

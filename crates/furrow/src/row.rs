@@ -1,4 +1,4 @@
-//! Rows as they are read, and from columns to Rust's types.
+//! Rows of results, and conversions from columns to Rust's types.
 
 #![expect(clippy::needless_pass_by_value, reason = "columns are named in place")]
 
@@ -8,11 +8,11 @@ use crate::{
 };
 use furrow_engine as engine;
 
-/// A column, by its place from 0 or by its name.
+/// A column, by its position from 0 or by its name.
 pub trait ColumnRef {
-    /// Its place in the table.
+    /// Its position in the table.
     fn place(&self, table: &Table) -> Option<usize>;
-    /// As a message names it.
+    /// Its name for messages.
     fn shown(&self) -> String;
 }
 
@@ -36,7 +36,7 @@ impl ColumnRef for &str {
     }
 }
 
-/// A row: columns are decoded when they are asked for.
+/// A row: a column is decoded when it is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Row<'a> {
     table: &'a Table,
@@ -48,8 +48,8 @@ impl<'a> Row<'a> {
         Row { table, row }
     }
 
-    /// The value of a column as this type. NULL needs an `Option`; whole numbers fit into any type of Rust's
-    /// that holds them. What does not fit is error 8114.
+    /// The value of a column as this type. NULL needs an `Option`. A whole number can be read as any type of
+    /// Rust that can represent it. A value that does not fit is error 8114.
     pub fn get<T: FromColumn>(&self, column: impl ColumnRef) -> Result<T> {
         let place = column.place(self.table).ok_or_else(|| {
             Error::custom(
@@ -93,8 +93,8 @@ impl<'a> Row<'a> {
 
 /// Rows of a scan, one after the other.
 ///
-/// A row borrows from the scan, and the scan from its session: the session does nothing else until the scan
-/// is dropped. Under READ COMMITTED a row's lock goes when the next one is read.
+/// A row borrows from the scan, and the scan from its session: the session cannot be used until the scan
+/// is dropped. Under READ COMMITTED a row's lock is released when the next row is read.
 ///
 /// ```
 /// # use furrow::{ColumnSpec, Database, TableSpec, sql};
@@ -130,7 +130,7 @@ impl<'a> Rows<'a> {
         Rows { table, scan }
     }
 
-    /// The next row; `None` at the end. After an error the scan is over.
+    /// The next row; `None` at the end. After an error the scan has ended.
     #[expect(
         clippy::should_implement_trait,
         reason = "each row borrows from the scan: no Iterator can do that"
@@ -140,7 +140,7 @@ impl<'a> Rows<'a> {
         Ok(self.scan.next_row()?.map(|row| Row::new(table, row)))
     }
 
-    /// Calls `each` for the rows to come.
+    /// Calls `each` for the remaining rows.
     pub fn for_each(mut self, mut each: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
         while let Some(row) = self.next()? {
             each(row)?;
@@ -149,13 +149,13 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// A Rust type that columns are read as.
+/// A Rust type as which columns can be read.
 pub trait FromColumn: Sized {
-    /// From the engine's value; `None` when it is of another type.
+    /// Converts the engine's value; `None` if it has another type.
     fn from_value(value: Value) -> Option<Self>;
 }
 
-/// Whole numbers of any width, as far as they fit.
+/// Whole numbers of any width, if they fit.
 fn whole(value: &Value) -> Option<i64> {
     match value {
         Value::Bit(bit) => Some(i64::from(*bit)),

@@ -19,7 +19,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Session {
     session: engine::Session,
-    /// Dropped after the session: the database is open as long as it is.
+    /// Keeps the database open; dropped after the session.
     _home: Arc<Home>,
 }
 
@@ -49,7 +49,7 @@ impl Session {
         })
     }
 
-    /// The engine's session, for what this face does not have.
+    /// The engine's session, for operations that this interface does not have.
     pub fn engine(&mut self) -> &mut engine::Session {
         &mut self.session
     }
@@ -59,7 +59,7 @@ impl Session {
         Ok(self.session.create_table(spec)?)
     }
 
-    /// CREATE INDEX: nonclustered, built from the rows there are. Gives the table with it.
+    /// CREATE INDEX: nonclustered, built from the existing rows. Returns the table with the new index.
     pub fn create_index(&mut self, table: &str, spec: &IndexSpec) -> Result<Arc<Table>> {
         Ok(self.session.create_index(table, spec)?)
     }
@@ -69,17 +69,17 @@ impl Session {
         Ok(self.session.drop_table(name)?)
     }
 
-    /// The table of this name; 208 where there is none.
+    /// The table of this name; 208 if there is none.
     pub fn table(&self, name: &str) -> Result<Arc<Table>> {
         Ok(self.session.table(name)?)
     }
 
-    /// Inserts one row: values of all columns but the identity column, in order. Gives the identity value.
+    /// Inserts one row: values of all columns but the identity column, in order. Returns the identity value.
     pub fn insert(&mut self, table: &Arc<Table>, row: impl ToRow) -> Result<Option<i64>> {
         Ok(self.session.insert(table, &row.values())?)
     }
 
-    /// Prepares to insert many rows of which these columns are given; the others get their defaults.
+    /// Prepares to insert many rows with values for these columns; the other columns get their defaults.
     pub fn inserter(&mut self, table: &Arc<Table>, columns: &[&str]) -> Result<Inserter<'_>> {
         let places = places(table, columns)?;
         Ok(Inserter {
@@ -87,12 +87,12 @@ impl Session {
         })
     }
 
-    /// Prepares to load many rows of which these columns are given, best in the order of the clustered key: a
-    /// bulk load. It locks the table, writes whole pages at a time and logs them as such.
+    /// Prepares a bulk load: many rows with values for these columns, best in the order of the clustered key.
+    /// It locks the table, and writes and logs whole pages at a time.
     ///
     /// Outside of a transaction each `rows_per_batch` rows are committed, and durable, together. Inside one
-    /// the load is part of it. A load that is dropped before [`BulkInserter::finish`] is undone as far as it
-    /// was not committed.
+    /// the load is part of it. Dropping a load before [`BulkInserter::finish`] undoes what of it is not yet
+    /// committed.
     ///
     /// ```
     /// # use furrow::{BulkOptions, ColumnSpec, Database, TableSpec, sql};
@@ -125,7 +125,7 @@ impl Session {
         })
     }
 
-    /// The row with this clustered key; of a table without one, with this primary key.
+    /// The row with this clustered key, or with this primary key in a table without a clustered index.
     pub fn get<'a>(
         &'a mut self,
         table: &'a Arc<Table>,
@@ -135,7 +135,7 @@ impl Session {
         Ok(found.map(|row| Row::new(table, row)))
     }
 
-    /// Sets columns of the row with this key, as for [`Session::get`]; `false` when there is none.
+    /// Sets columns of the row with this key (see [`Session::get`]); `false` if there is no such row.
     pub fn update(
         &mut self,
         table: &Arc<Table>,
@@ -154,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Deletes the row with this key, as for [`Session::get`]; `false` when there is none.
+    /// Deletes the row with this key (see [`Session::get`]); `false` if there is no such row.
     pub fn delete(&mut self, table: &Arc<Table>, key: impl ToRow) -> Result<bool> {
         match self.session.find_row(table, &key.values())? {
             Some(key) => Ok(self.session.delete(table, &key)?),
@@ -167,8 +167,8 @@ impl Session {
         self.scan(table, &ScanSpec::default())
     }
 
-    /// Rows whose clustered key lies in a range, ascending. A key may be given by its first columns: with a
-    /// key of customer and number, `(7, 1)..=(7, 9)` are nine orders of customer 7 and `7..=7` are all.
+    /// Rows whose clustered key lies in a range, ascending. A key may be given by its first columns: with the
+    /// key (customer, number), `(7, 1)..=(7, 9)` are nine orders of customer 7 and `7..=7` are all of them.
     pub fn range<'a, K: ToRow>(
         &'a mut self,
         table: &'a Arc<Table>,
@@ -177,7 +177,7 @@ impl Session {
         self.between(table, keys, false)
     }
 
-    /// The same, descending.
+    /// The rows of [`Session::range`], descending.
     pub fn range_back<'a, K: ToRow>(
         &'a mut self,
         table: &'a Arc<Table>,
@@ -237,7 +237,7 @@ impl Session {
         Ok(self.session.savepoint()?)
     }
 
-    /// Rolls back to a place of the transaction that is open.
+    /// Rolls back to a savepoint of the open transaction.
     pub fn rollback_to(&mut self, savepoint: Savepoint) -> Result<()> {
         Ok(self.session.rollback_to(savepoint)?)
     }
@@ -247,7 +247,7 @@ impl Session {
         self.session.set_isolation(isolation);
     }
 
-    /// SET LOCK_TIMEOUT: how long a lock is waited for before 1222.
+    /// SET LOCK_TIMEOUT: how long a request waits for a lock before it fails with 1222.
     pub fn set_lock_timeout(&mut self, timeout: Timeout) {
         self.session.set_lock_timeout(timeout);
     }
@@ -299,7 +299,7 @@ impl Transaction<'_> {
         self.session.commit()
     }
 
-    /// ROLLBACK, which dropping does too; this one tells when it did not work.
+    /// ROLLBACK. Dropping the guard rolls back, too; this function also reports an error.
     pub fn rollback(mut self) -> Result<()> {
         self.open = false;
         self.session.rollback()
@@ -322,7 +322,7 @@ impl DerefMut for Transaction<'_> {
 
 impl Drop for Transaction<'_> {
     fn drop(&mut self) {
-        // The victim of a deadlock has no transaction any more.
+        // The victim of a deadlock no longer has a transaction.
         if self.open && self.session.session.in_transaction() {
             let _ = self.session.rollback();
         }
@@ -336,22 +336,22 @@ pub struct BulkInserter<'s> {
 }
 
 impl BulkInserter<'_> {
-    /// Adds a row: a tuple with one value for each column named. It is in the table with its batch.
+    /// Adds a row: a tuple with one value for each named column. It is inserted together with its batch.
     ///
-    /// A row that cannot be made is not in the load, and the next one may be given. When a batch fails (a
-    /// key that exists, say), the load is undone as far as it was not committed.
+    /// A row that cannot be encoded is left out of the load, and the next one may be given. If a batch fails,
+    /// for example because a key exists, the uncommitted part of the load is undone.
     #[inline]
     pub fn row(&mut self, row: impl ToRow) -> Result<()> {
         row.push_to(&mut self.inner)?;
         Ok(self.inner.insert()?)
     }
 
-    /// Rows that are in to stay so far: committed, outside of a transaction.
+    /// Rows that are committed so far, outside of a transaction.
     pub fn rows_done(&self) -> u64 {
         self.inner.rows_done()
     }
 
-    /// Puts the last batch in and ends the load; gives the number of rows.
+    /// Inserts the last batch and ends the load; returns the number of rows.
     pub fn finish(self) -> Result<u64> {
         Ok(self.inner.finish()?)
     }
@@ -359,8 +359,8 @@ impl BulkInserter<'_> {
 
 /// Inserts many rows of the same columns: [`Session::inserter`].
 ///
-/// Within a transaction the rows are part of it; outside of one each row commits by itself, or begin and
-/// commit between rows as shown. Dropping it gives the session back and ends no transaction.
+/// Within a transaction the rows are part of it. Outside of one each row commits by itself, unless `begin`
+/// and `commit` are called between rows as shown. Dropping the inserter ends no transaction.
 ///
 /// ```
 /// # use furrow::{ColumnSpec, Database, TableSpec, sql};
@@ -397,7 +397,7 @@ pub struct Inserter<'s> {
 }
 
 impl Inserter<'_> {
-    /// Inserts a row: a tuple with one value for each column named. Gives the identity value.
+    /// Inserts a row: a tuple with one value for each named column. Returns the identity value.
     pub fn row(&mut self, row: impl ToRow) -> Result<Option<i64>> {
         row.push_to(&mut self.inner)?;
         Ok(self.inner.insert()?)

@@ -1,4 +1,4 @@
-//! Types of columns, by the names that T-SQL has for them.
+//! Types of columns, with their T-SQL names.
 
 use furrow_types::{DataType, TypeId};
 
@@ -79,14 +79,14 @@ fn scaled(id: TypeId, digits: u8) -> DataType {
     DataType::scaled(id, digits.min(7)).unwrap_or(DATETIME)
 }
 
-/// `decimal(precision, scale)`; what is out of range becomes `decimal(38, 0)`.
+/// `decimal(precision, scale)`; arguments out of range give `decimal(38, 0)`.
 pub fn decimal(precision: u8, scale: u8) -> DataType {
     let widest = || DataType::decimal(TypeId::Decimal, 38, 0);
     let found = DataType::decimal(TypeId::Decimal, precision, scale).or_else(|_| widest());
     found.unwrap_or(FLOAT)
 }
 
-/// From 1 to `most`: a type of no length is none.
+/// Limits a length to 1 to `most`: no type has the length 0.
 const fn clamp(length: u16, most: u16) -> i16 {
     let length = if length == 0 { 1 } else { length };
     (if length > most { most } else { length }) as i16

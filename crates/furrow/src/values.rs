@@ -1,15 +1,15 @@
-//! From Rust's types to columns: single values and tuples of them.
+//! Conversions from Rust's types to columns: single values and tuples.
 
 use crate::{Date, DateTime, DateTime2, DateTimeOffset, Decimal, Guid, SmallDateTime, Time, Value};
 use furrow_engine::{EngineError, PushValues};
 
 /// A value for a column: Rust's numbers, texts, bytes, the engine's own types, and an `Option` of each for
-/// NULL. A number goes into a column of any type that holds it.
+/// NULL. A number fits a column of any type that can represent it.
 pub trait ToColumn {
-    /// As the engine's value.
+    /// The engine's value.
     fn value(&self) -> Value;
 
-    /// Gives it to an inserter, where the type allows without making a [`Value`].
+    /// Passes the value to an inserter, without a [`Value`] if the type allows that.
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         to.value(&self.value()).map(drop)
     }
@@ -138,12 +138,12 @@ impl<T: ToColumn> ToColumn for Option<T> {
     }
 }
 
-/// Values for several columns, in order: a tuple, a slice of [`Value`]s, or one value alone.
+/// Values for several columns, in order: a tuple, a slice of [`Value`]s, or one value.
 pub trait ToRow {
-    /// As the engine's values.
+    /// The engine's values.
     fn values(&self) -> Vec<Value>;
 
-    /// Gives them to an inserter or a bulk load.
+    /// Passes the values to an inserter or a bulk load.
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError>;
 }
 
@@ -193,7 +193,7 @@ impl ToRow for &[Value] {
     }
 }
 
-/// No column is named: a row of defaults.
+/// No values: a row of defaults.
 impl ToRow for () {
     fn values(&self) -> Vec<Value> {
         Vec::new()

@@ -79,7 +79,7 @@ fn command_line() -> String {
 
 /// Every page: the name of its file and what should stand in it.
 fn pages() -> Vec<(String, String)> {
-    let note = format!("\nMade from the tables in the code; rewrite it by `{REWRITE}`.\n");
+    let note = format!("\nGenerated from the tables in the code; regenerate it by `{REWRITE}`.\n");
     let tables = furrow_observe::reference_pages()
         .into_iter()
         .chain([furrow_txn::reference_page()])

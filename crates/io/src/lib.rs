@@ -7,7 +7,7 @@
 //! | volume | bytes live in | for |
 //! |---|---|---|
 //! | [`SystemVolume`] | directories of this machine, by direct I/O | the program |
-//! | [`MemoryVolume`] | memory, no faults | tests of what lies above |
+//! | [`MemoryVolume`] | memory, no faults | tests of the layers above |
 //! | [`SimVolume`] | memory, with power losses and faults | tests of recovery |
 //!
 //! # Invariants
@@ -20,8 +20,8 @@
 //!    nothing may be acknowledged on it until it is opened again. Reads still work.
 //! 4. A file opened for writing is locked against other processes and against other handles of this one; a
 //!    second opener gets [`IoErrorKind::InUse`].
-//! 5. `open(.., Open::Existing)` makes durable what a dead process left in the system's cache before the
-//!    first byte is read: what recovery sees is what the disk holds.
+//! 5. `open(.., Open::Existing)` makes data that a dead process left in the system's cache durable before the
+//!    first byte is read: recovery reads only what is on the disk.
 //! 6. Only regular files are opened. A directory, a named pipe, a socket or a device is refused at once,
 //!    before it is opened ([`IoErrorKind::NotRegular`]); [`stream`] is for pipes and devices.
 //!
@@ -34,16 +34,16 @@
 //! `a_named_pipe_a_device_a_socket_and_a_directory_are_refused_at_once`.
 //!
 //! # How a write becomes durable
-//! 1. The caller gathers runs: a place in the file, and buffers that go there one after the other.
-//! 2. [`File::write`] hands them to the device, several at once where io_uring is available. The batch has no
-//!    order inside and none against other batches.
+//! 1. The caller collects runs: an offset in the file, and buffers that are written there in sequence.
+//! 2. [`File::write`] passes them to the device, several at once where io_uring is available. There is no
+//!    order within the batch or between batches.
 //! 3. [`File::sync`] is the only barrier, for one file: all writes that returned before it was called are
 //!    on the medium when it returns. A log takes [`File::write_durable`] instead, one block a call.
 //!
 //! # What can fail
 //! Every operation returns [`IoError`]: the operation, the path, the offset, the system's reason. A batch
-//! fails as a whole; some of its runs may have been done. A plain write that fails poisons nothing, nor
-//! does a resize that finds the disk full, which leaves the length as it was.
+//! fails as a whole; some of its runs may have been written. A failed plain write does not poison the file,
+//! nor does a resize that fails because the disk is full, which does not change the length.
 //!
 //! # Direct I/O
 //! Runs are fast if their offset, length and memory are multiples of 4096 ([`AlignedBuf`] gives such memory).

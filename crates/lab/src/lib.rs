@@ -1,20 +1,20 @@
 //! Experiments that answer a question: run unattended, judged by statistics, reported on one page.
 //!
 //! # Purpose
-//! "How many data files, for my disk and my load?" is a small factorial with a knee to find. This crate plans
-//! such an experiment, runs it in randomised blocks, writes a journal that survives a kill, and reports what
-//! the runs show, how sure that is, and what they do not show. It depends on no engine and no experiment: an
-//! [`experiment::Experiment`] sets up, measures and tears down; everything else is here. The experiments are
-//! plug-ins in the crate `experiments`.
+//! "How many data files, for my disk and my load?" is a small factorial experiment with a knee to find. This
+//! crate plans such an experiment, runs it in randomised blocks, writes a journal that survives a kill, and
+//! reports what the runs show, how certain it is, and what they do not show. It depends on no engine and no
+//! experiment: an [`experiment::Experiment`] sets up, measures and tears down; everything else is here. The
+//! experiments are plug-ins in the crate `experiments`.
 //!
 //! # Invariants
 //! 1. The order of runs is drawn from a recorded seed, every level once a block, the baseline twice.
 //! 2. The plan is hashed before the first run, and the hash is part of journal and report.
-//! 3. Only things that the experiment created are deleted, and the journal lists them: a thing is journalled
-//!    before it is created.
-//! 4. Half a run is never used: after a kill its leftovers go and it is done again.
+//! 3. Only files and databases that the experiment created are deleted. The journal lists each of them before
+//!    it is created.
+//! 4. An incomplete run is never used: after a kill its files are removed and it is repeated.
 //! 5. The same journal gives the same report, to the last digit.
-//! 6. "Cannot tell" is an answer, and it comes with the blocks and minutes that would be enough.
+//! 6. "Cannot tell" is an answer, and states the number of blocks and minutes that would be enough.
 //!
 //! Proofs, by the invariant's number: 1: `every_block_holds_every_arm_once`. 2:
 //! `a_plan_that_was_changed_after_the_fact_is_not_believed`. 3:
@@ -23,13 +23,13 @@
 //! `the_same_journal_gives_the_same_report`. 6:
 //! `a_loud_machine_gets_cannot_tell_with_the_blocks_that_would`.
 //!
-//! # How an experiment goes
+//! # Steps of an experiment
 //! 1. [`plan::Plan`]: factors, baseline, blocks, seed, margin; [`plan::explain`] shows every run with
 //!    bytes and minutes and does nothing.
 //! 2. [`guard`]: space on every volume, one lock per output directory, ownership of names.
 //! 3. [`runner::Runner`]: for each run set-up, measure, collect, verify, tear-down, each step journalled
 //!    ([`journal`]); one retry, then on; stop after three failures in a row, at the deadline, or on Ctrl-C.
-//!    A [`search`] leaves out after each round what will hardly be the best.
+//!    A [`search`] drops configurations after each round that are unlikely to be the best.
 //! 4. [`runner::analyse`]: [`furrow_stats`] on the finished runs, filled into [`results::Results`].
 //! 5. Terminal text, tables and the page are derived from [`results::Results`] alone.
 //!

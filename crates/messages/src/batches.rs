@@ -1,4 +1,4 @@
-//! Messages of batches: calls of procedures, errors that users raise, transactions that can't go on.
+//! Messages of batches: procedure calls, errors that users raise, transactions that cannot continue.
 
 use super::messages;
 

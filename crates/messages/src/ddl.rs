@@ -1,4 +1,4 @@
-//! Messages of CREATE, ALTER and DROP of what is in a database: tables, columns, keys, constraints, modules.
+//! Messages of CREATE, ALTER and DROP of objects in a database: tables, columns, keys, constraints, modules.
 
 use super::{MessageInfo, messages};
 

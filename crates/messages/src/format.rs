@@ -1,4 +1,4 @@
-//! The markers of message texts, and their filling in.
+//! Markers in message texts, and their replacement by arguments.
 //!
 //! A marker is `%`, flags (`#`, `0`, `-`), a width, a precision (`.*` or `.n`), a size (`l`, `h`, `I64`)
 //! and a letter, or one of the names `S_PGID`, `S_MSG`, `S_LSN`, `S_XID`. `%.*ls` takes one argument:
@@ -52,7 +52,7 @@ macro_rules! arg_from_small_numbers {
 arg_from_small_numbers!(u8, i16, u16, i32, u32, i64);
 
 impl From<u64> for Arg {
-    /// Numbers above the largest `i64` keep their bits: `%I64u` and `%I64x` print them rightly.
+    /// Numbers above the largest `i64` keep their bits, so that `%I64u` and `%I64x` print them correctly.
     fn from(number: u64) -> Arg {
         Arg::Int(number.cast_signed())
     }
@@ -93,7 +93,7 @@ enum Piece<'a> {
     Marker(Marker),
 }
 
-/// How many arguments a text wants; `None` when it holds a marker that nobody knows.
+/// The number of arguments that a text takes; `None` if it has an unknown marker.
 pub(crate) fn arity(text: &str) -> Option<usize> {
     let mut wanted = 0;
     let mut rest = text;
@@ -104,7 +104,7 @@ pub(crate) fn arity(text: &str) -> Option<usize> {
     Some(wanted)
 }
 
-/// The text with its markers filled in; a marker without an argument prints `(null)`.
+/// The text with its markers replaced; a marker without an argument prints `(null)`.
 pub(crate) fn fill(text: &str, args: &[Arg]) -> String {
     let mut out = String::with_capacity(text.len() + 16 * args.len());
     let mut args = args.iter();
@@ -120,12 +120,12 @@ pub(crate) fn fill(text: &str, args: &[Arg]) -> String {
         }
         rest = after;
     }
-    // Empty, but after a marker that nobody knows: that stands as it is.
+    // Not empty only behind an unknown marker, which is printed unchanged.
     out.push_str(rest);
     out
 }
 
-/// The next piece and the rest; the outer `None` is a marker that nobody knows.
+/// The next piece and the rest. The outer `None` means an unknown marker, the inner one the end of the text.
 fn next_piece(text: &str) -> Option<Option<(Piece<'_>, &str)>> {
     if text.is_empty() {
         return Some(None);
@@ -213,7 +213,7 @@ fn put(out: &mut String, marker: Marker, arg: &Arg) {
     } else {
         u64::from(number.cast_unsigned() as u32)
     };
-    // C leaves the prefix of a zero away.
+    // As in C, the prefix of a zero is omitted.
     let prefix = if marker.alternate && bits != 0 {
         "0x"
     } else {

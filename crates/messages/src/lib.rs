@@ -1,9 +1,9 @@
 //! Error messages: number, level, state and text, as SQL Server publishes them.
 //!
-//! Purpose: the one table of messages. Every crate that reports an error to a client builds it from here.
+//! Purpose: the only table of messages. Every crate that reports an error to a client takes it from here.
 //!
-//! Each row of the tables holds a number, a level (severity), a usual state and a text with markers. A
-//! [`Message`] is a row with its markers filled in. Its `Display` is what a client prints:
+//! Each row of the tables has a number, a level (severity), a usual state and a text with markers. A
+//! [`Message`] is a row with its markers replaced by arguments. Its `Display` is what a client prints:
 //! `Msg 208, Level 16, State 1, Line 3` and the text on the next line; informational messages (level
 //! 10 and below) print their text alone.
 //!
@@ -62,7 +62,7 @@ const TABLES: [&[MessageInfo]; 11] = [
     cursors::ROWS,
 ];
 
-/// The row of a number.
+/// The row with this number.
 pub fn info(number: u32) -> Option<&'static MessageInfo> {
     TABLES.iter().find_map(|table| {
         let at = table.binary_search_by_key(&number, |row| row.number).ok()?;
@@ -84,17 +84,17 @@ pub struct Message {
     pub number: u32,
     /// The severity.
     pub level: u8,
-    /// The state: tells apart the places that raise the same number.
+    /// The state: distinguishes the places that raise the same number.
     pub state: u8,
-    /// The text, markers filled in.
+    /// The text, with its markers replaced.
     pub text: String,
-    /// The line of the batch; 0 where there is none.
+    /// The line of the batch; 0 if there is none.
     pub line: u32,
 }
 
 impl Message {
-    /// The message of that number, with its usual level and state. `args` fill the markers in order.
-    /// A wrong number of arguments or a number in no table is a bug: debug builds assert, release
+    /// The message with this number, with its usual level and state. `args` replace the markers in order.
+    /// A wrong number of arguments or an unknown number is a bug: debug builds assert, release
     /// builds print `(null)` for a missing argument and no text for an unknown number.
     pub fn new(number: u32, args: &[Arg]) -> Message {
         let (level, state, text) = match info(number) {
@@ -120,7 +120,7 @@ impl Message {
         }
     }
 
-    /// A message that is in no table, such as a user raises.
+    /// A message that is in no table, such as a user's own.
     pub fn custom(number: u32, level: u8, state: u8, text: &str) -> Message {
         Message {
             number,
@@ -131,21 +131,21 @@ impl Message {
         }
     }
 
-    /// With another state.
+    /// The message with another state.
     #[must_use]
     pub fn with_state(mut self, state: u8) -> Message {
         self.state = state;
         self
     }
 
-    /// At a line of the batch.
+    /// The message with a line of the batch.
     #[must_use]
     pub fn at_line(mut self, line: u32) -> Message {
         self.line = line;
         self
     }
 
-    /// Whether it is an error, not mere information.
+    /// Whether it is an error; otherwise it is information.
     pub fn is_error(&self) -> bool {
         self.level > 10
     }
@@ -214,7 +214,7 @@ mod tests {
                 row.number
             );
             let in_columns = (7970..7980).contains(&row.number);
-            // Lines of a text of several may be indented.
+            // The lines of a text with several lines may be indented.
             let mut lines = row.text.lines().map(str::trim_start);
             let broken = lines.any(|line| line.contains("  ") && !line.starts_with("CPU time"));
             assert!(in_columns || !broken, "a broken line in {}", row.number);

@@ -1,4 +1,4 @@
-//! Messages of procedures: of calling them, and of the system's own.
+//! Messages of procedure calls, and of system procedures.
 
 use super::messages;
 

@@ -1,4 +1,4 @@
-//! Messages about queries and names, met when a statement is bound or runs.
+//! Messages about queries and names, raised when a statement is bound or runs.
 
 use super::messages;
 

@@ -1,9 +1,9 @@
-//! The engine's figures about itself: waits, latches, spinlocks, file statistics, counters, trace flags,
-//! messages, the error log.
+//! The engine's figures about itself: waits, latches, spinlocks, file statistics, counters, trace flags, the
+//! error log.
 //!
-//! This crate answers all questions of an administrator about the engine's own work. It depends on neither
-//! pages nor transactions: the layers above it charge what they did, and the views above those read the
-//! figures.
+//! This crate records everything that an administrator can read about the engine's own work. It depends on
+//! neither pages nor transactions: the layers above it charge their work here, and the views above those read
+//! the figures.
 //!
 //! # Invariants
 //! 1. Always on, and free without waits: a clock is read only after a fast path failed, and a lock is taken
@@ -34,7 +34,7 @@
 //!    task.
 //!
 //! [`latches::ClassLatch`] and [`spinlocks::Spinlock`] do these steps themselves. Each instance has its
-//! own [`Instruments`]; tests make as many as they like.
+//! own [`Instruments`]; tests create as many as they need.
 //!
 //! # What can fail
 //! Only the error log's files, with an [`furrow_io::IoError`]: lines stay in memory and are written by a

@@ -1,6 +1,6 @@
 //! Buffer pool: frames, latches, replacement, write-back.
 //!
-//! The pages that an instance works on, in memory that is allocated once, at start. All access to a page goes
+//! The pages that an instance uses, in memory that is allocated once, at start. All access to a page goes
 //! through [`Pool::fetch`], which latches it; the latch is the permission to read ([`Sh`], [`Up`]) or change
 //! ([`Ex`]) the page, and it pins the page in memory. Two kinds of work run in the background: read-ahead,
 //! and writing changed pages.
@@ -14,13 +14,15 @@
 //! 4. *No page is torn for good.* A page is written in place only after an image of it is durable in the
 //!    double-write file, unless the log rebuilds it from nothing at or after the redo point. No image there
 //!    is older than its page.
-//! 5. *The redo point passes nothing that may be lost*: [`Pool::oldest_rec_lsn`] counts pages that are dirty,
+//! 5. *The redo point passes no change that may be lost*: [`Pool::oldest_rec_lsn`] counts pages that are
+//!    dirty,
 //!    being written, or written and not yet synced.
 //! 6. *After a failed write or sync* of a file nothing more is written to it; every later checkpoint fails.
-//! 7. Without threads of its own ([`PoolConfig::background`]) a pool does the same for equal calls, always.
+//! 7. Without threads of its own ([`PoolConfig::background`]) a pool is deterministic: equal calls have equal
+//!    effects.
 //! 8. *A log short of space is left alone* by threads that write pages only to free frames: see `spare`.
-//! 9. No thread sleeps in the lazy writer's way: it takes latches only where that needs no wait, and needs
-//!    the log, which never needs the pool.
+//! 9. The lazy writer is never blocked by a sleeping thread: it takes only latches that are free, and waits
+//!    only for the log, which never needs the pool.
 //!
 //! Proofs, by the invariant's number: 1: `no_page_is_written_when_the_log_cannot_be_made_durable`. 2:
 //! `a_failed_write_keeps_the_page_and_is_told_to_every_checkpoint`, an assertion in `frame`. 3: `check_read`
@@ -49,10 +51,9 @@
 //!    its frame stores the log's tail as its `rec_lsn`. So a thread that reads the log's tail and then looks
 //!    for dirty pages misses none whose record lies before that tail.
 //! 2. The record is appended, the bytes are changed.
-//! 3. `finish_change` stamps the record's LSN into the page. If the record rebuilds the page whatever was
-//!    there, the frame stores that LSN as the page's *base*: until the page has been written once, its place
-//!    on the disk holds nothing that recovery needs, and no image is written. So bulk loads avoid the double
-//!    write.
+//! 3. `finish_change` stamps the record's LSN into the page. If the record rebuilds the whole page, the frame
+//!    stores that LSN as the page's *base*: until the page has been written once, recovery needs nothing of
+//!    its content on the disk, and no image is written. So bulk loads avoid the double write.
 //!
 //! Redo that meets a damaged page skips the page's records up to one that rebuilds it (starting from
 //! [`Pool::create`]'s zeros), and fails if there is none.

@@ -13,9 +13,9 @@
 //! 1. The caller repairs torn pages from the double-write files.
 //! 2. *Analysis* reads the log from the last completed checkpoint to its end: which transactions
 //!    have not ended.
-//! 3. *Redo* reads from the redo point and repeats every page change whose page is older, by the function
-//!    that made it. It can be limited to some files: the primary first, because the catalog in it names the
-//!    others.
+//! 3. *Redo* reads from the redo point and applies every page change whose page is older, with the function
+//!    that made the change. It can be limited to some files: the primary first, because the catalog in it
+//!    names the others.
 //! 4. *Undo* rolls back the transactions that have not ended, logging compensation; a restart that is
 //!    interrupted continues where it was.
 //!

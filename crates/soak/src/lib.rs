@@ -1,16 +1,16 @@
-//! Crashes, faults and kills by the thousand, compared with a model of what must have survived.
+//! Thousands of crashes, failures and kills, compared with a model of what must have survived.
 //!
-//! The engine promises that whatever it acknowledged is there after any crash, and nothing half done. This
-//! crate tries to find a case in which that is false: it works on a store with several sessions, takes the
-//! power away, opens it again and compares.
+//! The engine promises that every acknowledged transaction survives any crash, and that no transaction is
+//! present in part. This crate tries to find a counterexample: it works on a store with several sessions,
+//! simulates a power loss, opens the store again and compares.
 //!
 //! # Invariants
-//! 1. The [`model`] records a commit before the store gets the request, and the answer after: so the model
-//!    decides for every row whether it must be there, must not, or may be, and which rows go together.
-//! 2. A run on one thread is decided by its seed alone: rows, sessions, crash, what survives.
+//! 1. The [`model`] records a commit before the store gets the request, and the result after it. So the model
+//!    states for every row whether it must, must not or may exist, and which rows belong together.
+//! 2. The seed alone determines a run on one thread: rows, sessions, crash, what survives.
 //! 3. The version of every row identifies its writer, and its bytes follow from key and version: a wrong byte
-//!    is noticed, and an old row as well.
-//! 4. The driver itself is tried on a toy store with planted bugs, each of which it must catch.
+//!    is detected, and so is an old row.
+//! 4. The driver itself is tested on a toy store with planted bugs, each of which it must catch.
 //!
 //! Proofs, by the invariant's number: 1: `what_was_acknowledged_must_be_there_and_nothing_else`. 2:
 //! `a_seed_replays_a_run_to_the_last_step`. 3:
@@ -19,20 +19,21 @@
 //! # A run
 //! 1. [`work`]: several sessions, interleaved by the seed, insert, change, delete, save, roll back and
 //!    commit, create and drop tables; between them checkpoints, clean-ups, new data files.
-//! 2. [`crash`]: the power goes at a change of the disk that the seed chose; what was not synced survives,
-//!    is lost or is torn, each file by itself; perhaps the power goes again while the store recovers.
-//! 3. The store is opened, read through every index, checked page by page, compared with the model, and the
+//! 2. [`crash`]: the power is lost at a change of the disk that the seed chose. Unsynced data survives, is
+//!    lost or is torn, in each file independently. The power may be lost again while the store recovers.
+//! 3. The store is opened, read through every index, checked page by page, and compared with the model; then
+//!    the work continues.
 //!    work goes on.
 //!
 //! [`threads`] does the same with real threads that wait for each other's locks; [`faults`] lets the N-th
 //! read, write or sync fail until there is no N-th any more; [`kill`] kills real processes on real files.
 //!
-//! What can be enumerated is: [`worlds`] are short fixed workloads in which the power goes at every sync,
+//! Some cases are enumerated: [`worlds`] are short fixed workloads in which the power is lost at every sync,
 //! with every outcome, and every operation fails. [`isolation`] looks for cycles in what transactions read of
-//! each other; [`rot`] flips bits at rest; [`directed`] sets the scene for one rule each.
+//! each other; [`rot`] flips bits at rest; [`directed`] sets up the situation of one rule each.
 //!
-//! [`long`] does all of it for hours and writes a ledger. [`mutations`] runs [`share`], a share of
-//! everything, against faults ordered by name: a fault that is not noticed shows that a test is missing.
+//! [`long`] runs all of it for hours and writes a ledger. [`mutations`] runs [`share`], a share of
+//! everything, with each built-in fault: a fault that is not detected shows that a test is missing.
 //!
 //! [`backups`] takes backups and restores them under writers and power losses.
 //!
@@ -40,10 +41,12 @@
 //!
 //! [`fuzz`] gives damaged bytes and texts to everything that reads untrusted input.
 //!
-//! [`check`] measures the consistency check: with damage done on purpose, and with sound databases.
+//! [`check`] measures the consistency check: on databases that were damaged on purpose, and on undamaged
+//! ones.
 //!
 //! # What can fail
-//! Everything ends in a [`Finding`]: the seed, where it happened, what was wrong, and the last steps before.
+//! Everything ends in a [`Finding`]: the seed, the place in the run, what was wrong, and the last steps
+//! before.
 
 pub mod backups;
 pub mod check;
@@ -69,12 +72,12 @@ pub mod worlds;
 
 use std::fmt;
 
-/// Something that must not be, and how to see it again.
+/// A violation that was found, and how to reproduce it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Replays it.
+    /// The seed that replays it.
     pub seed: u64,
-    /// Where in the run it was noticed.
+    /// The place in the run.
     pub place: String,
     /// What was wrong.
     pub what: String,

@@ -13,8 +13,8 @@
 //!    IAM page of each names; PFS marks such a page as set aside (0x20) while it is not in use. An extent
 //!    that holds a later PFS page is mixed from the start.
 //! 3. The PFS bytes of a free extent are zero, fixed pages aside.
-//! 4. Free extents counted in memory are those of GAM inside the file's size and below its ceiling, less what
-//!    threads have claimed: a thread that has claimed an extent finds one.
+//! 4. The free extents counted in memory are those of GAM inside the file's size and below its ceiling, less
+//!    those that threads have claimed: a thread that has claimed an extent finds one.
 //! 5. A page is allocated once. The thread that allocates a page checks in PFS, under the latch of the PFS
 //!    page, that it is not in use.
 //! 6. An allocation is a nested top action: it stays even if the transaction that needed it rolls back.
@@ -27,8 +27,8 @@
 //! 7: `assert_no_latches` in `Space::reserve`, and the pool's assertion of ranks.
 //!
 //! # How a page is allocated
-//! 1. [`Space::reserve`], with no latch held, sets pages aside in the unit's memory. Seven times of eight
-//!    that is all: no map is read.
+//! 1. [`Space::reserve`], with no latch held, sets pages aside in the unit's memory. In seven of eight cases
+//!    no map has to be read.
 //! 2. If the unit has no page left, the next part of its maps is read (after a restart), or an extent is
 //!    allocated, or a page of a mixed one where units begin so: [`fill`] chooses the file. With the IAM page
 //!    (created if need be) EX and GAM UP, then EX, two bits change.
@@ -38,9 +38,9 @@
 //!    back when the reservation is dropped.
 //!
 //! # How it is given back
-//! [`Space::free_pages`] marks pages free within the caller's mini-transaction; once that is in the log,
-//! [`Space::freed`] makes them available and gives extents back that are empty. [`Space::drop_unit`] gives
-//! back all, in batches, and continues after a crash where it stopped.
+//! [`Space::free_pages`] marks pages free within the caller's mini-transaction. After that is in the log,
+//! [`Space::freed`] makes them available and frees extents that are empty. [`Space::drop_unit`] frees all
+//! pages of a unit, in batches, and continues after a crash where it stopped.
 //!
 //! # Latch order
 //! Pages of data, then PFS, IAM, GAM, SGAM, change maps, file header. Several PFS pages in one
@@ -48,17 +48,18 @@
 //! only two of that rank.
 //!
 //! # How a file becomes smaller
-//! Nothing is allocated behind a ceiling ([`Space::set_ceiling`]) while the engine moves what lies there;
-//! then the file is cut at its last extent in use ([`Space::cut`]). `shrink` has the steps, crash by crash.
+//! Nothing is allocated behind a ceiling ([`Space::set_ceiling`]) while the engine moves the pages there.
+//! Then the file is cut at its last extent in use ([`Space::cut`]). `shrink` explains why every crash is
+//! covered.
 //!
 //! # What is not here yet
-//! Full backups, which clear the changed-extent maps (DCM); see `furrow_txn::ChangedExtents` for how these
-//! are maintained. The BCM is formatted but not maintained.
+//! The BCM is formatted but not maintained. The changed-extent maps (DCM) are maintained by
+//! `furrow_txn::ChangedExtents`, and cleared by full backups.
 //!
 //! # What can fail
 //! [`SpaceError`]: a full filegroup (1105, with the disk's own error if there was one), a map that
-//! contradicts itself (the step is not taken), and what the pool and the log refuse. An error leaves the maps
-//! as they were, and what was claimed or reserved for the step goes back.
+//! contradicts itself (the step is not done), and errors of the pool and the log. After an error the maps are
+//! unchanged, and the pages and extents that were claimed or reserved for the step are available again.
 
 mod config;
 mod drop;

@@ -1,15 +1,18 @@
-//! How fast queries are, beside SQLite on the same rows and beside the engine's own row API, in one run.
+//! Speed of queries, compared with SQLite on the same rows and with the engine's own row API, in one run.
 //!
-//! `cargo bench -p furrow-sql --bench speed [-- aggregates|statements]`. `FURROW_ROWS` (1,000,000) and
-//! `FURROW_WIDTH` (100 bytes of text in a row) say how large the table is, or `FURROW_MB` of text and its
-//! width: 1000 and 1000, 1000 and 100 for a table of 1 GB; `FURROW_RUNS` (5) how often each query is run,
-//! `FURROW_ONLY` which (those with this in their text);
-//! `FURROW_STATEMENTS` (100,000) how often a statement is run. Everything is in memory on both sides:
-//! nothing here tells of disks.
+//! `cargo bench -p furrow-sql --bench speed [-- aggregates|statements]`. Variables of the environment:
+//! - `FURROW_ROWS` (1,000,000) and `FURROW_WIDTH` (100): rows of the table, and bytes of text in each;
+//! - `FURROW_MB`: size of the text in MB, in place of `FURROW_ROWS`. 1000 with a width of 1000 or 100 gives a
+//!   table of 1 GB;
+//! - `FURROW_RUNS` (5): repetitions of each query;
+//! - `FURROW_ONLY`: only the queries with this in their text;
+//! - `FURROW_STATEMENTS` (100,000): repetitions of each statement.
 //!
-//! Aggregates: the best of several runs by the clock, in turns, and the ratio SQLite / Furrow, by the clock
-//! and by processor time: above 1 Furrow is faster. Statements: processor time of the whole process,
-//! background threads included, a statement.
+//! Everything is in memory on both sides: the results say nothing about disks.
+//!
+//! Aggregates: the best elapsed time of several alternating runs, and the ratio SQLite / Furrow, by elapsed
+//! time and by processor time. Above 1 Furrow is faster. Statements: processor time of the whole process for
+//! one statement, background threads included.
 
 #![expect(
     clippy::unwrap_used,
@@ -29,7 +32,7 @@ fn number(name: &str, otherwise: usize) -> usize {
     given.and_then(|n| n.parse().ok()).unwrap_or(otherwise)
 }
 
-/// Keeps nothing but the first value, and complains of errors.
+/// Stores the first value only, and panics on errors.
 #[derive(Default)]
 struct First {
     value: Option<i64>,

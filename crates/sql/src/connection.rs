@@ -15,7 +15,7 @@ use furrow_sysviews::SYSTEM_OBJECTS;
 use parking_lot::Mutex;
 use std::sync::{Arc, Weak};
 
-/// Ends what a connection is doing, from another thread.
+/// Cancels the batch of a connection, from another thread.
 #[derive(Debug, Clone)]
 pub struct Cancel {
     activity: Arc<Activity>,
@@ -30,8 +30,8 @@ impl Cancel {
 
 /// A client's connection. One thread at a time works with it.
 ///
-/// What it works with is behind a lock that a batch holds from its beginning to its end: KILL finds a
-/// connection that does nothing by trying it, and rolls back for it.
+/// Its state is behind a lock that a batch holds from its beginning to its end. KILL tries this lock: if the
+/// connection is idle, KILL gets it and rolls back for the connection.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) cx: Arc<Mutex<Context>>,
@@ -59,24 +59,24 @@ impl Connection {
         self.cx.lock().sessions.id()
     }
 
-    /// The database it works in.
+    /// The current database.
     pub fn database(&self) -> Arc<Database> {
         Arc::clone(self.cx.lock().sessions.database())
     }
 
-    /// Transactions that are open: @@TRANCOUNT.
+    /// Number of open transactions: @@TRANCOUNT.
     pub fn transactions(&self) -> u32 {
         self.cx.lock().sessions.count()
     }
 
-    /// No statement keeps more than so many bytes for sorts, hash tables and the like from now on: rows
-    /// beyond that go to files beside `tempdb`'s, and what can't do so is refused (701). A quarter of the
-    /// machine's memory without this.
+    /// Limits the memory that a statement may use for sorts, hash tables and similar from now on. Rows beyond
+    /// that go to files beside `tempdb`'s, and an operator that cannot use files fails (701). The default is
+    /// a quarter of the machine's memory.
     pub fn limit_query_memory(&mut self, most_bytes: usize) {
         self.cx.lock().memory.limit(most_bytes);
     }
 
-    /// Ends the batch under way, from another thread.
+    /// A handle that cancels the batch under way, from another thread.
     pub fn canceller(&self) -> Cancel {
         Cancel {
             activity: Arc::clone(&self.activity),
@@ -88,7 +88,7 @@ impl Connection {
         self.within(batch, sink, |cx, sink| interp::run_batch(cx, batch, sink))
     }
 
-    /// Runs something on the account of a batch of this text, unless the connection has been killed.
+    /// Runs a function as a batch with this text, unless the connection has been killed.
     pub(crate) fn within(
         &mut self,
         batch: &str,

@@ -6,12 +6,12 @@
 //! state that all of them share.
 //!
 //! # Invariants
-//! 1. One statement is one engine statement: what fails leaves nothing behind, and outside of a transaction
-//!    what succeeds is durable when the sink's `done` is called.
-//! 2. Names and types are decided when a statement is bound, rows when it runs: a statement that can't be
-//!    bound has read and changed nothing.
-//! 3. Every error is SQL Server's: number, level, state, line, text. What T-SQL has and this engine does not
-//!    is refused with the clause named (40514); nothing is ignored silently.
+//! 1. One statement is one engine statement: a failed statement changes nothing, and outside of a transaction
+//!    a successful one is durable when the sink's `done` is called.
+//! 2. Names and types are resolved when a statement is bound, rows are read when it runs: a statement that
+//!    cannot be bound has read and changed nothing.
+//! 3. Every error is SQL Server's: number, level, state, line, text. A T-SQL clause that this engine does not
+//!    have is refused by name (40514); nothing is ignored silently.
 //! 4. No scan holds a latch between two rows, and none outlives its statement.
 //! 5. `ddl` and `dml` import nothing of `interp`: a statement that runs others calls the trait `Interpreter`.
 //!

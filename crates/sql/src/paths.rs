@@ -1,15 +1,13 @@
-//! Places of files as statements write them.
+//! Paths of files in statements.
 
 use furrow_context::context::Context;
 use furrow_context::error::Result;
 use furrow_messages::Message;
 use std::path::PathBuf;
 
-/// The place that a written path names. A relative one, or a name alone, is taken from the instance's
-/// directory.
-/// A path of Windows (`D:\data\x.mdf`), on a system that has none such, lies under the instance's
-/// directory, its drive the first directory there, so that published scripts run as they stand; its
-/// directories are made.
+/// The path that a statement means. A relative path is relative to the instance's directory.
+/// A Windows path (`D:\data\x.mdf`) on another system is placed under the instance's directory, with the
+/// drive as the first directory, so that published scripts run unchanged; its directories are created.
 pub(crate) fn path(cx: &Context, written: &str) -> Result<PathBuf> {
     let drive = match written.as_bytes() {
         [letter, b':', ..] if letter.is_ascii_alphabetic() => Some(*letter),

@@ -1,4 +1,4 @@
-//! What plans read, for each kind of operator; and that a plan is printed without what is below it.
+//! Tests of `Plan::reads` for each kind of operator, and that a plan is printed without the plans below it.
 
 use crate::{Connection, Kept, Server};
 use furrow_bind::Binder;
@@ -20,7 +20,7 @@ fn connect(pool_pages: usize) -> Connection {
     connection
 }
 
-/// Whether the plan of a query reads `t`, and how long it is in print.
+/// Whether the plan of a query reads `t`, and the length of its printed form.
 fn reads_t(connection: &Connection, sql: &str) -> (bool, usize) {
     let mut cx = connection.cx.lock();
     let parsed = furrow_context::parse::parse(sql, &cx).expect("a query");
@@ -35,7 +35,7 @@ fn reads_t(connection: &Connection, sql: &str) -> (bool, usize) {
     (bound.plan.reads(db.id(), table.id()), printed)
 }
 
-/// Queries with `{}` for a table, of every kind of operator.
+/// Queries of every kind of operator, with `{}` for a table.
 const QUERIES: &[&str] = &[
     "SELECT a FROM {}",
     "SELECT a FROM {} WHERE a = 1 AND b > 2",

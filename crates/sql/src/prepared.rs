@@ -1,4 +1,4 @@
-//! Texts that are prepared: read once, planned once, run with other values each time.
+//! Prepared texts: parsed once, planned once, executed with different values.
 
 use crate::connection::Connection;
 use crate::interp;
@@ -13,10 +13,10 @@ use furrow_tsql::ast::Statement;
 use furrow_types::{DataType, Value};
 use std::sync::Arc;
 
-/// A text with parameters, as [`Connection::prepare`] gives it: for the connection that made it.
+/// A text with parameters, created by [`Connection::prepare`] for that connection.
 ///
-/// Its statements are bound when they are first run; what they were bound to is used again until a table of
-/// theirs changes. It may outlive that, and any USE.
+/// Its statements are bound at their first execution, and the plans are used until one of their tables
+/// changes; then they are bound again. It stays valid after table changes and USE.
 #[derive(Debug, Clone)]
 pub struct Prepared {
     text: Arc<Text>,
@@ -24,15 +24,15 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    /// Names and types of its parameters, in the order of their values.
+    /// Names and types of its parameters, in the order in which values are passed.
     pub fn parameters(&self) -> &[(String, DataType)] {
         &self.parameters
     }
 }
 
 impl Connection {
-    /// Reads a text that is to be run with other values each time. `parameters` declares what varies, as
-    /// `sp_executesql` has it: `"@id int, @name varchar(50)"`.
+    /// Prepares a text for repeated execution. `parameters` declares its parameters, in the form that
+    /// `sp_executesql` takes: `"@id int, @name varchar(50)"`.
     ///
     /// ```
     /// use furrow_engine::{Instance, InstanceConfig};
@@ -82,8 +82,8 @@ impl Connection {
         })
     }
 
-    /// Runs a prepared text. Values are converted to the types of their parameters, as an assignment does.
-    /// Errors go to the sink like everything else: 8178 where a value is missing, 8144 for one too many.
+    /// Runs a prepared text. Values are converted to the types of their parameters, as in an assignment.
+    /// Errors go to the sink like other messages: 8178 for a missing value, 8144 for one too many.
     pub fn execute_prepared(
         &mut self,
         prepared: &Prepared,

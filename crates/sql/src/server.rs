@@ -10,15 +10,14 @@ use furrow_exec::spill::remove_leftovers;
 use furrow_io::time::WallTime;
 use std::sync::Arc;
 
-/// An instance that speaks T-SQL.
+/// An instance that runs T-SQL.
 #[derive(Debug)]
 pub struct Server {
     state: Arc<ServerState>,
 }
 
 impl Server {
-    /// Takes an instance that has been started; makes `master` and `msdb` where they are not there yet, and
-    /// `tempdb`.
+    /// Takes a started instance; creates `master` and `msdb` if they do not exist, and `tempdb`.
     pub fn start(instance: Arc<Instance>) -> Result<Arc<Server>> {
         let state = ServerState::start(instance)?;
         remove_leftovers(&state)?;
@@ -31,12 +30,12 @@ impl Server {
         self.state.instance()
     }
 
-    /// When it was started.
+    /// When the server was started.
     pub fn started(&self) -> WallTime {
         self.state.started()
     }
 
-    /// The connections there are, by number: `sys.dm_exec_sessions`.
+    /// The open connections, by number: `sys.dm_exec_sessions`.
     pub fn connections(&self) -> Vec<ActivityView> {
         self.state.connections()
     }

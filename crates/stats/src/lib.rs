@@ -1,18 +1,18 @@
 //! The statistics of an experiment, as pure functions.
 //!
 //! # Purpose
-//! An experiment runs every level once a block, the baseline twice. It shall find which level is better, by
-//! how much, and from where more of it does not help. This crate returns intervals whose coverage holds at
-//! five or six blocks, and "cannot tell" where the runs do not support an answer.
+//! An experiment runs every level once a block, the baseline twice. Its questions are which level is better,
+//! by how much, and from which level on more does not help. This crate returns intervals whose coverage holds
+//! at five or six blocks, and "cannot tell" if the runs do not support an answer.
 //!
 //! # Invariants
 //! 1. Ratios are differences of natural logarithms; a percentage is `100 (exp(d) - 1)` and is computed only
 //!    at the very end.
 //! 2. The number of replicates is the number of runs, never of connections, statements or seconds.
 //! 3. No value is left out. A missing run is met by least squares on the additive model; an outlier is
-//!    labelled, and the robust twin shows whether it matters.
-//! 4. Whatever is drawn at random is drawn from a [`Stream`] with a seed: the same runs give the same
-//!    report to the last digit.
+//! 3. No value is left out. A missing run is handled by least squares on the additive model. An outlier is
+//!    labelled, and the robust comparison shows whether it matters.
+//! 4. All random draws come from a [`Stream`] with a seed: the same runs give the same
 //!
 //! Proofs, by the invariant's number: 1, 2: `TwoWay` takes one logarithm for each run;
 //! `a_full_table_gives_the_textbook_formulas`. 3:
@@ -21,19 +21,20 @@
 //! `the_stream_of_a_seed_is_frozen`.
 //!
 //! # From runs to a verdict
-//! 1. [`TwoWay::fit`]: `y = arm + block + noise` on the log scale; arms that scatter differently get
+//! 1. [`TwoWay::fit`]: `y = arm + block + noise` on the log scale; arms with different variances get
 //!    variances of their own.
 //! 2. [`versus_baseline`]: each level against the baseline with Dunnett's simultaneous interval, and
 //!    the 90% interval of the two one-sided tests of equivalence.
 //! 3. [`RobustTwin`]: the same comparison with medians of the ratios inside the blocks.
-//! 4. [`knee`]: the smallest level that is as good as the best one, and how sure that is.
-//! 5. [`noise`]: is the test bed fit (A against A'), did it drift, which runs stick out.
-//! 6. [`power`]: which effect this many blocks could have detected, and how many more would detect it.
+//! 4. [`knee`]: the smallest level that is as good as the best one, and how certain that is.
+//! 5. [`noise`]: whether the machine is fit for the test (A against A'), whether it drifted, which runs are
+//!    outliers.
+//! 6. [`power`]: the effect that this many blocks could have detected, and how many more would detect it.
 //!
 //! # What can fail
-//! [`StatsError`]: too few runs, a response that has no logarithm, a design in which two levels share
-//! no chain of blocks. A fit that makes no sense (a scalability law with negative contention) is
-//! refused with its reason rather than printed.
+//! [`StatsError`]: too few runs, a response without a logarithm, a design in which two levels are not
+//! connected by blocks. A fit without a meaning (a scalability law with negative contention) is refused with
+//! its reason rather than printed.
 
 mod bootstrap;
 mod compare;

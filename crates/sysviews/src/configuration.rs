@@ -1,8 +1,8 @@
-//! The server's configuration: what `sp_configure` shows and sets, and RECONFIGURE installs.
+//! The server's configuration: the options of `sp_configure` and RECONFIGURE.
 //!
-//! An option is a row of a table. Those whose value is how this engine is made (one thread to a query, no
-//! limit on connections) are shown, and taken when they are set to what they are; anything else is refused
-//! by name. What can be set holds until the server ends.
+//! An option is a row of a table. Some options describe a fixed property of this engine, such as one thread
+//! per query or no limit on connections: they are shown, and can be set to their present value only. Any
+//! other option is refused by name. A setting is valid until the server ends.
 
 use furrow_context::configuration::{CHECK_MEMORY, CHECK_RATE, SHOW_ADVANCED};
 use furrow_context::server::ServerState;
@@ -10,23 +10,23 @@ use furrow_context::server::ServerState;
 /// An option.
 #[derive(Debug)]
 pub(crate) struct ConfigOption {
-    /// Its number, as SQL Server has it.
+    /// SQL Server's number of it.
     pub(crate) id: i32,
-    /// Its name, as `sp_configure` takes it.
+    /// Its name for `sp_configure`.
     pub(crate) name: &'static str,
-    /// The least value.
+    /// The smallest value.
     pub(crate) minimum: i32,
-    /// The greatest value.
+    /// The largest value.
     pub(crate) maximum: i32,
     /// Its description in `sys.configurations`.
     pub(crate) text: &'static str,
-    /// Whether RECONFIGURE installs a value, rather than the next start.
+    /// Whether RECONFIGURE installs a value; otherwise the next start does.
     pub(crate) dynamic: bool,
     /// Whether it is shown only under `show advanced options`.
     pub(crate) advanced: bool,
-    /// What it is now.
+    /// Returns the value in use.
     value: fn(&ServerState) -> i64,
-    /// Makes it what was set; `None` of one that stays as it is.
+    /// Puts a value into use; `None` if the option has a fixed value.
     install: Option<fn(&ServerState, i32)>,
 }
 
@@ -158,23 +158,23 @@ static OPTIONS: &[ConfigOption] = &[
 ];
 
 impl ConfigOption {
-    /// `run_value`: what it is.
+    /// `run_value`: the value in use.
     pub(crate) fn run_value(&self, server: &ServerState) -> i32 {
         i32::try_from((self.value)(server)).unwrap_or(i32::MAX)
     }
 
-    /// `config_value`: what it has been set to.
+    /// `config_value`: the value that was set last.
     pub(crate) fn config_value(&self, server: &ServerState) -> i32 {
         let waiting = server.configuration().waiting(self.id);
         waiting.unwrap_or_else(|| self.run_value(server))
     }
 
-    /// Whether it can be set to something else than it is.
+    /// Whether it can be set to another value.
     pub(crate) fn can_change(&self) -> bool {
         self.install.is_some()
     }
 
-    /// Notes what RECONFIGURE is to install.
+    /// Stores a value for the next RECONFIGURE.
     pub(crate) fn set(&self, server: &ServerState, value: i32) {
         server.configuration().set_waiting(self.id, value);
     }
@@ -187,7 +187,7 @@ pub(crate) fn all() -> Vec<&'static ConfigOption> {
     all
 }
 
-/// The options that `sp_configure` shows: advanced ones when it has been told to.
+/// The options that `sp_configure` shows: advanced ones only under `show advanced options`.
 pub(crate) fn visible(server: &ServerState) -> Vec<&'static ConfigOption> {
     let advanced = server.configuration().show_advanced();
     all()
@@ -196,7 +196,7 @@ pub(crate) fn visible(server: &ServerState) -> Vec<&'static ConfigOption> {
         .collect()
 }
 
-/// RECONFIGURE: what has been set holds from now on.
+/// RECONFIGURE: puts the values that were set into use.
 pub(crate) fn install(server: &ServerState) {
     let waiting = server.configuration().take_waiting();
     for (id, value) in waiting {

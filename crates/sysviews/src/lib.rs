@@ -1,11 +1,11 @@
 //! System views, metadata functions, system procedures and DBCC commands.
 //!
-//! Purpose: what a client can read about an instance, and what an administrator can do to it, by name. Each
-//! view, function, procedure and command is a row of a static table; the binder finds views and functions
-//! through [`SYSTEM_OBJECTS`], the interpreter calls procedures and commands.
+//! Purpose: everything that a client can read about an instance, and every administrative operation, by name.
+//! Each view, function, procedure and command is a row of a static table. The binder finds views and
+//! functions through [`SYSTEM_OBJECTS`]; the interpreter calls procedures and commands.
 //!
 //! # Invariants
-//! 1. What a view, procedure or command returns comes from the state of the engine and of the server, never
+//! 1. The results of a view, procedure or command come from the state of the engine and of the server, never
 //!    from a second copy.
 //! 2. Names, types and order of columns are SQL Server's. `docs/reference` is generated from the same tables.
 //! 3. A command or option of SQL Server that is missing here is refused by name (40514), never ignored.
@@ -40,7 +40,7 @@ pub use reference::reference_pages;
 #[derive(Debug)]
 pub struct Registry;
 
-/// What a server is started with.
+/// The registry with which a server is started.
 pub static SYSTEM_OBJECTS: Registry = Registry;
 
 impl SystemObjects for Registry {

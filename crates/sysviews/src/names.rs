@@ -1,6 +1,6 @@
 //! Names of objects in arguments of functions, procedures and DBCC commands.
 
-/// Schema and name of an object as a text has them: `[a].[b]`, `db.a.b`, `b` of `dbo`.
+/// Schema and name of an object in a text: `[a].[b]`, `db.a.b`; `b` alone is in `dbo`.
 pub(crate) fn split_name(text: &str) -> (String, String) {
     let mut parts = parts_of(text);
     let name = parts.pop().unwrap_or_default();

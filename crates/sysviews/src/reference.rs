@@ -1,10 +1,11 @@
-//! Reference pages: system views, DBCC commands, system procedures, functions, made from their tables.
+//! Reference pages of system views, DBCC commands, system procedures and functions, generated from their
+//! tables.
 
 use crate::procs::Fallback;
 use crate::{dbcc, functions, procs, views};
 use std::fmt::Write;
 
-/// Text in a cell of a table.
+/// The text of a table cell.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }
@@ -127,7 +128,7 @@ fn functions_page() -> String {
     page
 }
 
-/// The name of the file that each page belongs in, and its Markdown.
+/// The file name of each page, and its Markdown.
 pub fn reference_pages() -> Vec<(&'static str, String)> {
     vec![
         ("system-views.md", views_page()),

@@ -1,4 +1,4 @@
-//! Types and values as views, DBCC and system procedures need them.
+//! Types and values for views, DBCC and system procedures.
 
 use furrow_io::time::WallTime;
 use furrow_types::{DataType, Date, DateTime, DateTime2, Decimal, Guid, Time, TypeId, Value};
@@ -23,11 +23,11 @@ pub const DATETIME: DataType = DataType::simple(TypeId::DateTime);
 pub const GUID: DataType = DataType::simple(TypeId::UniqueIdentifier);
 /// `sysname`.
 pub const SYSNAME: DataType = nvarchar(128);
-/// `nvarchar(60)`, as descriptions are.
+/// `nvarchar(60)`, the type of descriptions.
 pub const DESC: DataType = nvarchar(60);
 /// `nvarchar(max)`.
 pub const NTEXT: DataType = DataType::sized(TypeId::NVarChar, -1);
-/// `numeric(25, 0)`, as log sequence numbers are.
+/// `numeric(25, 0)`, the type of log sequence numbers.
 pub const LSN: DataType = DataType {
     precision: 25,
     length: 13,
@@ -69,7 +69,7 @@ pub(crate) fn maybe_text(text: Option<impl Into<String>>) -> Value {
     text.map_or(Value::Null, |t| Value::NVarChar(t.into()))
 }
 
-/// Text of one byte a character.
+/// Text with one byte per character.
 pub fn ascii(text: impl Into<String>) -> Value {
     Value::VarChar(text.into())
 }
@@ -79,17 +79,17 @@ pub fn padded(text: &str, width: usize) -> Value {
     Value::NVarChar(format!("{text:<width$}"))
 }
 
-/// `int`; what does not fit is the largest.
+/// `int`; a number that does not fit becomes the largest value.
 pub fn int(n: impl TryInto<i32>) -> Value {
     Value::Int(n.try_into().unwrap_or(i32::MAX))
 }
 
-/// `bigint`; what does not fit is the largest.
+/// `bigint`; a number that does not fit becomes the largest value.
 pub fn big(n: impl TryInto<i64>) -> Value {
     Value::BigInt(n.try_into().unwrap_or(i64::MAX))
 }
 
-/// `smallint`; what does not fit is the largest.
+/// `smallint`; a number that does not fit becomes the largest value.
 pub fn small(n: impl TryInto<i16>) -> Value {
     Value::SmallInt(n.try_into().unwrap_or(i16::MAX))
 }
@@ -117,7 +117,7 @@ pub fn lsn(lsn: furrow_format::Lsn) -> Value {
     })
 }
 
-/// `datetime`: the moment in UTC, to 1/300 s.
+/// `datetime`: the time in UTC, to 1/300 s.
 pub fn datetime(at: WallTime) -> Value {
     let civil = at.civil();
     let seconds = u64::from(civil.hour * 3600 + civil.minute * 60 + civil.second);

@@ -4,7 +4,7 @@
 //! 1. `error`: the errors, with SQL Server's messages.
 //! 2. `schema`: the requests of DDL, and their rules.
 //! 3. `table`: [`Table`], [`Index`], [`Rowset`] in memory; rows encoded and decoded.
-//! 4. `catalog`: the base tables on disk, and the tables in memory that are made from them.
+//! 4. `catalog`: the base tables on disk, and the tables in memory that are built from them.
 //! 5. `database`: [`DatabaseCore`], the part of an open database that sessions use.
 //! 6. `session`: [`Session`], its transactions, statements and locks of tables.
 //! 7. `rows`: reads and changes of rows, as methods of [`Session`].
@@ -13,15 +13,16 @@
 //! The crate `engine` opens and closes the databases.
 //!
 //! # Invariants
-//! 1. *No session outlives its database.* A [`Session`] holds a [`DatabaseRef`] as long as it lives; a
-//!    database with one is not closed, dropped or made read-only. Asserted where a reference is dropped;
+//! 1. *No session outlives its database.* A [`Session`] holds a [`DatabaseRef`] while it lives; a
+//!    database with a reference is not closed, dropped or made read-only. Asserted where a reference is
+//!    dropped;
 //!    `options_survive_and_a_database_in_use_is_not_dropped` (engine).
 //! 2. *Locks end after the transaction.* The end of a transaction is in the log (a commit: durable) before
 //!    its changes of definitions are published and its locks are released: `Session::commit_now`. The
 //!    mutations `early-release` and `free-before-commit` fail the soak's scenes.
 //! 3. *A definition in memory is committed*, or is in the list of the session that changed it: `catalog` has
 //!    the rules; the consistency check compares the catalog with the pages.
-//! 4. *A statement that fails leaves nothing*: it is undone to the savepoint before it, or with its
+//! 4. *A failed statement changes nothing*: it is undone to the savepoint before it, or with its
 //!    transaction. `a_failed_statement_is_undone_alone_and_says_what_the_product_says`.
 //!
 //! # What can fail

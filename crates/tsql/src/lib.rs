@@ -6,20 +6,20 @@
 //!
 //! ## How a text is read
 //! 1. [`lex`] cuts the text into tokens in one pass. A token is a kind and a range; nothing is copied.
-//! 2. [`parse`] reads statements by recursive descent, values by precedence climbing. One token is looked at,
-//!    now and then two or three; nothing is tried and taken back, so the time is linear in the text.
-//! 3. What can be judged without a catalog is judged here: labels, variables declared twice, BREAK outside a
-//!    loop, RETURN with a value, statements that must be the first of their batch.
+//! 2. [`parse`] reads statements by recursive descent, values by precedence climbing. It looks at one token,
+//!    sometimes at two or three; it never backtracks, so the time is linear in the text.
+//! 3. Rules that need no catalog are checked here: labels, variables declared twice, BREAK outside a loop,
+//!    RETURN with a value, statements that must be the first of their batch.
 //!
 //! ## Invariants
 //! - Every node's span lies within its parent's, and statements come in the order of the text.
-//! - Statements need no semicolons between them, as T-SQL has it; MERGE needs one.
+//! - As in T-SQL, statements need no semicolons between them; MERGE needs one.
 //! - Neither the parser's own stack nor the height of the tree grows beyond fixed limits (error 191), so that
 //!   hostile text can overflow neither the reading nor the dropping nor the printing of a tree.
 //!
 //! ## And back
 //! [`expression_text`] and [`condition_text`] return a text that is parsed to the same tree; defaults and
-//! checks are stored so. The feature `print` adds the text of whole batches, for tests.
+//! checks are stored in this form. The feature `print` adds the text of whole batches, for tests.
 //!
 //! ## What can fail
 //! Only the text: [`parse`] gives at least one [`SyntaxError`] with SQL Server's number, level, state,

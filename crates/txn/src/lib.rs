@@ -1,13 +1,13 @@
 //! Transactions, locks, deadlocks, mini-transactions.
 //!
-//! - [`Store`]: pool, log and active transactions of one database; what every row operation needs.
-//! - [`Mini`]: page changes that are atomic in the log; the one way a page is ever changed.
+//! - [`Store`]: pool, log and active transactions of one database, for all row operations.
+//! - [`Mini`]: page changes that are atomic in the log; the only way to change a page.
 //! - [`Transaction`]: begin, savepoint, commit, rollback.
 //! - [`lock`]: the lock manager.
 //!
 //! # Invariants
-//! 1. A page changes only inside [`Mini::commit`], after its log record is in the log buffer. Rows that the
-//!    log does not have are on their pages, durably, before the transaction logs anything else: see `fills`.
+//! 1. A page changes only inside [`Mini::commit`], after its log record is in the log buffer. Rows that are
+//!    not in the log are on their pages, durably, before the transaction logs anything else: see `fills`.
 //! 2. Log space is promised before the first latch; a rollback never lacks it.
 //! 3. A transaction's records form a chain through `prev`; compensation records skip what is undone, so that
 //!    an undo that is interrupted and started again never undoes a record twice.
@@ -25,7 +25,7 @@
 //!
 //! # What can fail
 //! [`TxnError`]. A failure after the log record was appended, or within a rollback, poisons the database: it
-//! takes no more changes until it is recovered.
+//! accepts no more changes until it is recovered.
 
 mod active;
 mod active_txn;

@@ -1,4 +1,4 @@
-//! SQL Server's data types: what a column may hold, and how it lies on disk.
+//! SQL Server's data types: the values that a column may have, and their bytes on disk.
 //!
 //! Purpose: one place that defines, for each type, its id, its declared form, its bytes on disk, its text and
 //! its order. Rows, keys, the catalog and the readers of real files all use it.

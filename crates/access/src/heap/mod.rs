@@ -1,28 +1,27 @@
-//! Heaps: rows without order, found by their address.
+//! Heaps: rows without order, accessed by their address.
 //!
 //! # Structure
-//! A heap's pages are those that its allocation unit owns; nothing links them. A row's address (RID: page and
-//! slot) never changes. A row that outgrows its page moves, and leaves a forwarding stub of nine bytes
-//! behind; the moved record points back at the stub. When it moves again the stub is changed: there are no
-//! chains.
+//! The pages of a heap are those that its allocation unit owns; they are not linked. A row's address (RID:
+//! page and slot) never changes. A row that outgrows its page moves, and leaves a forwarding stub of nine
+//! bytes behind; the moved record points back at the stub. When it moves again the stub is changed, so there
+//! are no chains.
 //!
-//! A deleted row stays as a ghost until no transaction can restore it. The ghost of a moved row is the moved
-//! record, with a bit of its status B for it; its stub is removed together with it.
+//! A deleted row stays as a ghost while a transaction can still restore it. The ghost of a moved row is the
+//! moved record, with a bit set in its status byte B; its stub is removed together with it.
 //!
 //! # Where rows go
-//! 1. To the page that this session (or one that shares its hint) inserted into last, if it has space.
-//! 2. To a page that has space for sure according to PFS, or to the copy of PFS in memory.
-//! 3. To a new page. PFS classes follow the free bytes of every page, in the same mini-transaction.
+//! 1. On the page into which this session (or one that shares its hint) inserted last, if it has space.
+//! 2. On a page that certainly has space according to PFS, or to the copy of PFS in memory.
+//! 3. On a new page. The PFS class of a page is updated with its free bytes, in the same mini-transaction.
 //!
 //! # What a rollback needs
-//! An undone update puts the old record back on the page that it was on: `restore` proves that there is
-//! space.
+//! The undo of an update puts the old record back on its page: `restore` explains why there is space.
 //!
 //! # Latching
-//! Readers hold one page at a time: they follow a stub without the latch of its page, and check the back
+//! Readers latch one page at a time: they follow a stub without the latch of its page, and verify the back
 //! pointer of the record that they find. Writers that need several pages latch them in the order of their
-//! ids, and check what they latched; PFS pages come last, in the same order. A new page is latched last: no
-//! other thread can reach it.
+//! ids, and verify the pages after latching; PFS pages come last, in the same order. A new page is latched
+//! last: no other thread can reach it.
 
 mod audit;
 mod delete;
@@ -50,7 +49,7 @@ use std::sync::Arc;
 /// Insert hints: sessions share them by their numbers.
 const HINTS: usize = 64;
 
-/// What identifies a heap.
+/// The parts from which a heap is opened.
 #[derive(Debug, Clone)]
 pub struct HeapParts {
     /// Pool, log and active transactions of its database.
@@ -65,7 +64,7 @@ pub struct HeapParts {
     pub shape: Shape,
 }
 
-/// A heap. A new one has no pages: nothing has to be created.
+/// A heap. A new one has no pages, so nothing has to be created.
 #[derive(Debug)]
 pub struct Heap {
     parts: HeapParts,
@@ -77,12 +76,12 @@ pub struct Heap {
 enum Place {
     /// At its address.
     Home,
-    /// Moved to here.
+    /// Moved to this address.
     Away(RowId),
 }
 
 impl Place {
-    /// Where the record of the row with this address is.
+    /// The address of the record of the row at `rid`.
     fn of(self, rid: RowId) -> RowId {
         match self {
             Place::Home => rid,
@@ -92,7 +91,7 @@ impl Place {
 }
 
 impl Heap {
-    /// A heap whose unit is there.
+    /// Opens a heap with an existing allocation unit.
     pub fn open(parts: HeapParts) -> Heap {
         Heap {
             parts,
@@ -128,7 +127,7 @@ impl Heap {
         &self.parts.space
     }
 
-    /// The page, latched, if it is one of this heap's.
+    /// The page, latched, if it belongs to this heap.
     fn fetch<M: Mode>(&self, id: PageId, mode: M) -> Result<PageGuard<'_, M>, AccessError> {
         let store = self.store();
         let page = store.pool().fetch(store.key(id), mode, LatchRank::Data)?;
@@ -143,7 +142,8 @@ impl Heap {
         view.page_type() == PageType::Data && self.shape().owns(view, self.unit().id())
     }
 
-    /// Reads the row with this address, as it is now; no locks are tested. The closure gets the record.
+    /// Reads the row with this address in its present state, without checking locks. The closure gets the
+    /// record.
     pub fn get<T>(
         &self,
         rid: RowId,
@@ -158,7 +158,7 @@ impl Heap {
         Ok(found.flatten())
     }
 
-    /// Shows a page of this heap.
+    /// Calls `with` with a latched page of this heap.
     pub fn at_page<T>(
         &self,
         id: PageId,
@@ -168,8 +168,8 @@ impl Heap {
         Ok(with(Page::new(&page)))
     }
 
-    /// Looks at the record of the row with this address, live or ghost, under its page's latch. `None`: there
-    /// is no such row.
+    /// Calls a closure with the record of the row at this address, live or ghost, under its page's latch.
+    /// `None` if there is no such row.
     fn look<T>(
         &self,
         rid: RowId,
@@ -185,7 +185,7 @@ impl Heap {
             let target = match record_kind(record) {
                 RecordKind::ForwardingStub => target_of(rid.page, record)?,
                 RecordKind::Primary => return Ok(Some(with(record, false))),
-                // A moved row is reached through its stub only: this is not its address.
+                // A moved record is reached only through its stub: this is not the row's address.
                 RecordKind::Forwarded => return Ok(None),
                 _ if record::is_moved_ghost(record) => return Ok(None),
                 _ => return Ok(Some(with(record, true))),
@@ -198,8 +198,8 @@ impl Heap {
             if let Some(record) = moved.filter(|r| record::home_of(r) == Some(rid)) {
                 return Ok(Some(with(record, Status(first(record)).is_ghost())));
             }
-            // A row and its stub change together. So if the stub's page has not changed, the stub leads to no
-            // row.
+            // A row and its stub change together. So if the stub's page has not changed, there is no row
+            // behind the stub.
             if self.shape().at_rest || before == seen {
                 return Err(damaged(rid.page, "a forwarding stub leads to no row of it"));
             }
@@ -207,7 +207,7 @@ impl Heap {
         }
     }
 
-    /// Where the row with this address is, live or ghost.
+    /// The location of the row with this address, live or ghost.
     fn locate(&self, rid: RowId) -> Result<Place, AccessError> {
         let page = self.fetch(rid.page, Sh)?;
         let record = Page::new(&page)
@@ -221,7 +221,7 @@ impl Heap {
         }
     }
 
-    /// Undoes an operation on this heap, as the undo part of its log record describes it.
+    /// Undoes an operation on this heap that is described by the undo part of its log record.
     pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
         match op {
             UndoOp::HeapInsert(rid) => self.erase(by, *rid),

@@ -1,11 +1,12 @@
-//! The forms of a heap's row: at home, moved, ghost.
+//! The forms of a heap's record: at its address, moved, ghost.
 
 use furrow_format::{Record, RecordBuilder, RecordKind, RowId, Status, VarColumn};
 
 /// Bit of status B: the ghost was a moved row.
 const MOVED_GHOST: u8 = 1;
 
-/// The row as a record for another place: with a pointer back to its stub, or (`None`) for its own address.
+/// The row as a record for another page: with a pointer back to its stub, or without one (`None`) at its own
+/// address.
 pub(super) fn rebuilt(row: &[u8], home: Option<RowId>) -> Option<Vec<u8>> {
     let record = Record::data(row)?;
     let columns = record.column_count();
@@ -77,7 +78,7 @@ pub(super) fn status_of_ghost(record: &[u8]) -> Option<[u8; 2]> {
     Some([Status(a).with_kind(RecordKind::GhostData).0, b])
 }
 
-/// The two status bytes that bring a ghost back.
+/// The two status bytes that make a ghost a live record again.
 pub(super) fn status_of_life(record: &[u8]) -> Option<[u8; 2]> {
     let [a, b, ..] = *record else { return None };
     let moved = b & MOVED_GHOST != 0;

@@ -1,8 +1,9 @@
-//! Scans of all rows, in the order of the allocation maps, files in turn.
+//! Scans of all rows, in the order of the allocation maps, alternating between the files.
 //!
-//! A cursor copies the rows of one page at a time under its SH latch and hands them out with no latch held. A
-//! moved row is found at its address: its stub is noted, and followed once the latch is released; moved
-//! records themselves are passed over. So a row that moves during the scan is neither missed nor seen twice.
+//! A cursor copies the rows of one page at a time under its SH latch and returns them with no latch held. A
+//! moved row is found at its address: the scan records its stub, and follows it after the latch is released.
+//! It skips the moved records themselves. So a row that moves during the scan is neither missed nor seen
+//! twice.
 
 use super::{Heap, first, record, record_kind};
 use crate::AccessError;
@@ -13,35 +14,35 @@ use furrow_space::PageWalk;
 use std::collections::VecDeque;
 
 /// Pages requested in advance, of all files together: twice what the pool's threads read at once, so that
-/// none of them is ever without a request while the scan works.
+/// each of them always has a request while the scan works.
 const READ_AHEAD: usize = 512;
 
 /// Pages of a file requested at once: what the pool reads at once.
 const RUN: usize = 64;
 
-/// What a cursor calls, under the page's latch: must not block.
+/// Callbacks of a cursor, under the page's latch: they must not block.
 pub trait HeapVisitor {
-    /// Whether rows are looked at in place. Then [`HeapStep::Rows`] means that such rows were found, and none
-    /// are copied.
+    /// Whether rows are read in place. Then [`HeapStep::Rows`] means that such rows were found, and no row is
+    /// copied.
     fn in_place(&self) -> InPlace {
         InPlace::No
     }
-    /// A row that is looked at in place.
+    /// Receives a row that is read in place.
     fn take(&mut self, _row: &[u8]) {}
-    /// Rows that are counted.
+    /// Receives the number of rows on a page of which only the count is needed.
     fn count(&mut self, _rows: u64) {}
-    /// Whether every live row may be taken without a call of `check`: no other transaction has changed rows
-    /// that are not committed.
+    /// Whether every live row may be returned without a call of `check`: no other transaction has uncommitted
+    /// changes of rows.
     fn all_committed(&mut self) -> bool;
-    /// What to do with a page of which not all rows may be taken.
+    /// Decides about a page on which some rows may not be returned.
     fn enter(&mut self, _page: Page<'_>) -> PagePass {
         PagePass::Each
     }
-    /// What to do with a live row or a ghost.
+    /// Decides about a live row or a ghost.
     fn check(&mut self, rid: RowId, row: &[u8], ghost: bool) -> RowCheck;
 }
 
-/// What a step of the cursor came to.
+/// The result of a step of the cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeapStep {
     /// Rows were copied.
@@ -52,12 +53,12 @@ pub enum HeapStep {
     End,
 }
 
-/// The pages of one file that are still to come.
+/// The remaining pages of one file.
 #[derive(Debug)]
 struct Lane {
     walk: PageWalk,
     queue: VecDeque<PageId>,
-    /// How many of the queue have been requested.
+    /// How many pages of the queue have been requested.
     asked: usize,
 }
 
@@ -68,8 +69,8 @@ pub struct HeapCursor<'h> {
     scan: HeapScan,
 }
 
-/// A scan of a heap: where it is and the rows copied last. It borrows nothing; each step is given the heap,
-/// which must be the same every time.
+/// The state of a heap scan: its position and the rows copied last. It borrows nothing; each step gets the
+/// heap as an argument, which must be the same every time.
 #[derive(Debug)]
 pub struct HeapScan {
     lanes: Vec<Lane>,
@@ -77,9 +78,9 @@ pub struct HeapScan {
     read_ahead: bool,
     /// The page being copied, and the slot to continue with.
     current: Option<(PageId, u16)>,
-    /// Moved rows met on it, last first.
+    /// Moved rows of the page, last first.
     moved: Vec<RowId>,
-    /// Whether the last step came to rows that were looked at in place.
+    /// Whether the last step found rows that were read in place.
     in_place: bool,
     bytes: Vec<u8>,
     rows: Vec<(RowId, u32)>,
@@ -93,12 +94,12 @@ impl Heap {
         Ok(self.cursor(walks.into_iter().map(|(_, walk)| walk)))
     }
 
-    /// The same, to be stepped by [`HeapScan::step`].
+    /// As [`Heap::scan`], for [`HeapScan::step`].
     pub fn scan_state(&self) -> Result<HeapScan, AccessError> {
         Ok(self.scan()?.scan)
     }
 
-    /// A scan for each file, to be run side by side.
+    /// A scan for each file, so that they can run in parallel.
     pub fn scans_by_file(&self) -> Result<Vec<(FileId, HeapCursor<'_>)>, AccessError> {
         let walks = self.space().walks_by_file(self.unit())?;
         let scans = walks
@@ -131,7 +132,7 @@ impl Heap {
 }
 
 impl HeapCursor<'_> {
-    /// Requests the pages to come from the pool, 64 of a file at a time and 512 at most, or 128 of each file.
+    /// Requests the next pages from the pool, 64 of a file at a time and 512 at most, or 128 of each file.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.scan.read_ahead = true;
@@ -150,7 +151,7 @@ impl HeapCursor<'_> {
 }
 
 impl HeapScan {
-    /// Requests the pages to come from the pool, 64 of a file at a time and 512 at most, or 128 of each file.
+    /// Requests the next pages from the pool, 64 of a file at a time and 512 at most, or 128 of each file.
     #[must_use]
     pub fn with_read_ahead(mut self) -> Self {
         self.read_ahead = true;
@@ -162,7 +163,7 @@ impl HeapScan {
         self.advance().then(|| self.current()).flatten()
     }
 
-    /// Goes to the next row of the present batch: [`HeapScan::current`]. `false` at its end.
+    /// Moves to the next row of the present batch: [`HeapScan::current`]. `false` at its end.
     #[inline]
     pub fn advance(&mut self) -> bool {
         let more = self.next < self.rows.len();
@@ -170,7 +171,7 @@ impl HeapScan {
         more
     }
 
-    /// The row gone to last, and its address; `None` before the first one.
+    /// The current row and its address; `None` before the first one.
     #[inline]
     pub fn current(&self) -> Option<(RowId, &[u8])> {
         let at = self.next.checked_sub(1)?;
@@ -223,7 +224,7 @@ impl HeapScan {
         self.in_place = true;
     }
 
-    /// Copies the moved rows that were met. Returns one to wait for.
+    /// Copies the moved rows whose stubs were found. Returns a row to wait for.
     fn follow(
         &mut self,
         heap: &Heap,
@@ -245,7 +246,7 @@ impl HeapScan {
         Ok(None)
     }
 
-    /// Copies the rows of a page from a slot on, as far as the visitor lets. Returns the row to wait for.
+    /// Copies the rows of a page from a slot on, until the visitor stops it. Returns the row to wait for.
     fn copy(
         &mut self,
         heap: &Heap,
@@ -301,7 +302,7 @@ impl HeapScan {
         Ok(self.current.map(|(page, slot)| RowId { page, slot }))
     }
 
-    /// The next page of the file whose turn it is.
+    /// The next page of the next file in turn.
     fn next_page(&mut self, heap: &Heap) -> Result<Option<PageId>, AccessError> {
         while !self.lanes.is_empty() {
             self.turn %= self.lanes.len();
@@ -332,7 +333,7 @@ impl HeapScan {
 }
 
 impl Lane {
-    /// Requests the pages to come, as soon as the window has space for a run.
+    /// Requests the next pages as soon as the window has space for a run.
     fn prefetch(&mut self, heap: &Heap, window: usize) -> Result<(), AccessError> {
         if self.asked + RUN > window {
             return Ok(());

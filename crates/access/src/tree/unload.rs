@@ -1,12 +1,12 @@
-//! Undoing loads: the rows between two keys are taken out again, wherever they are by then.
+//! Undo of loads: the rows between two keys are removed, wherever they are by then.
 //!
-//! A record of the system takes out each page's rows; it may be repeated. Only after the last one a
-//! compensation record ends the undoing: after a crash between them it starts again, with the rows that are
+//! One redo-only record removes the rows of each page; it may be repeated. Only after the last one, a
+//! compensation record ends the undo. After a crash between them the undo starts again with the remaining
+//! rows.
 //! left.
-//!
-//! A page that was filled past the log may be empty by then, or have its rows, depending on what redo found
-//! on the disk. Each attempt rebuilds it by a plain `Format`, because the log has no other record of the
-//! page's contents.
+//! A page that was filled without logging its rows may be empty by then, or have its rows, depending on what
+//! redo found on the disk. Each attempt rebuilds it by a plain `Format`, because the log has no other record
+//! of the page's contents.
 
 use super::handle::Tree;
 use super::side::Side;
@@ -16,8 +16,8 @@ use furrow_pool::Ex;
 use furrow_txn::{Author, Mini};
 
 impl Tree {
-    /// Takes out what a load has put on new pages, past the log perhaps; `firsts` are the keys that lead to
-    /// them.
+    /// Removes the rows that a load has put on new pages, possibly without logging them; `firsts` are the
+    /// keys that lead to these pages.
     pub(crate) fn remove_filled(
         &self,
         by: &mut By<'_>,
@@ -27,19 +27,19 @@ impl Tree {
         let Some(first) = firsts.first() else {
             return Err(AccessError::WrongUndo);
         };
-        // From the right: each page has its left neighbour still.
+        // From right to left, so that each page still has its left neighbour.
         for key in firsts.iter().rev() {
             if self.empty_leaf(key, first, last)? {
                 // A failure here leaves only an empty leaf, so it must not fail the rollback.
                 let _tidied = self.remove_empty_leaf(by, key);
             }
         }
-        // What splits have moved off these pages since.
+        // The rows that splits have moved off these pages since.
         self.remove_loaded(by, first, last)
     }
 
-    /// Rebuilds the leaf that a key leads to as an empty one, if all rows on it lie between two others, or
-    /// there are none; whether that was so.
+    /// Rebuilds the leaf that a key leads to as an empty page, if all its rows lie between two keys or it has
+    /// none; returns whether it did.
     fn empty_leaf(&self, key: &Key, first: &Key, last: &Key) -> Result<bool, AccessError> {
         let leaf = self.leaf_for(key, Ex)?;
         let view = Page::new(&leaf);
@@ -67,7 +67,7 @@ impl Tree {
         Ok(true)
     }
 
-    /// Takes out all rows from one key to another: the undoing of a load.
+    /// Removes all rows from one key to another: the undo of a load.
     pub(crate) fn remove_loaded(
         &self,
         by: &mut By<'_>,
@@ -80,13 +80,13 @@ impl Tree {
                 let _tidied = self.remove_empty_leaf(by, &key);
             }
         }
-        // The undoing is done now, and not before.
+        // The undo is complete only now.
         by.commit(Mini::new(self.store()), &[])?;
         Ok(())
     }
 
-    /// Takes out the rows of one page between two keys. `None` when there are none; else the key that leads
-    /// to the page, if that is empty now.
+    /// Removes the rows of one page between two keys. `None` if there are none; otherwise the key that leads
+    /// to the page, if the page is empty now.
     fn remove_some(&self, first: &Key, last: &Key) -> Result<Option<Option<Key>>, AccessError> {
         let mut leaf = self.leaf_at(first, Side::Before, Ex, None)?;
         let mut from = self.rows_before(&leaf, 0, first, Side::Before)?;

@@ -23,7 +23,7 @@ pub struct MediaSet {
 }
 
 impl MediaSet {
-    /// Opens stripes. They must be of one media set (3258), each there once (3227).
+    /// Opens stripes. They must be of one media set (3258), and none may be given twice (3227).
     pub fn open(volume: &dyn Volume, paths: &[PathBuf]) -> Result<MediaSet, BackupError> {
         let mut stripes: Vec<Stripe> = Vec::new();
         let mut seen: BTreeMap<u16, &Path> = BTreeMap::new();
@@ -49,7 +49,7 @@ impl MediaSet {
         Ok(MediaSet { stripes })
     }
 
-    /// The same, with the keys that there are for encrypted media.
+    /// The media set with the keys for encrypted media.
     #[must_use]
     pub fn with_keys(mut self, keys: &KeyRing) -> MediaSet {
         let thumbprint = self.header().and_then(|h| h.key);
@@ -59,7 +59,7 @@ impl MediaSet {
         self
     }
 
-    /// The files of the stripes, as they were given.
+    /// The paths of the stripes, in the order in which they were given.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.stripes.iter().map(|s| s.path.clone()).collect()
     }
@@ -75,7 +75,7 @@ impl MediaSet {
         self.stripes.first().map(|s| s.reader.header())
     }
 
-    /// 3132 unless all stripes are there.
+    /// 3132 unless all stripes of the media set were given.
     pub fn complete(&self) -> Result<(), BackupError> {
         let wanted = self.header().map_or(0, |h| usize::from(h.families));
         match self.stripes.len() == wanted {
@@ -87,8 +87,8 @@ impl MediaSet {
         }
     }
 
-    /// What the sets say of themselves, by position, as the first stripe has them. Of encrypted ones whose
-    /// key is not there: neither files nor log.
+    /// The descriptions of the sets, by position, from the first stripe. Without the key of an encrypted set,
+    /// its description has neither files nor log.
     pub fn sets(&self) -> Result<Vec<(u16, SetInfo)>, BackupError> {
         let Some(stripe) = self.stripes.first() else {
             return Ok(Vec::new());
@@ -102,7 +102,8 @@ impl MediaSet {
         places.into_iter().map(info).collect()
     }
 
-    /// The place of a set in each stripe. All must have it: 3132 and the like aside, 3241.
+    /// The place of a set in each stripe. 3287 if a stripe does not have it, 3258 if it has another set at
+    /// this position.
     pub(super) fn places(&self, position: u16) -> Result<Vec<SetPlace>, BackupError> {
         let mut places: Vec<SetPlace> = Vec::new();
         for stripe in &self.stripes {
@@ -122,7 +123,7 @@ impl MediaSet {
         Ok(places)
     }
 
-    /// What a set says of itself, in all stripes alike.
+    /// The description of a set, which must be the same in all stripes.
     pub fn info(&self, position: u16) -> Result<SetInfo, BackupError> {
         let mut first: Option<SetInfo> = None;
         for (stripe, place) in self.stripes.iter().zip(self.places(position)?) {

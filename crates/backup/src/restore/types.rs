@@ -1,4 +1,4 @@
-//! What a restore is asked for, and what it has done.
+//! Parameters and result of a restore.
 
 use crate::media::SetInfo;
 use furrow_engine::{Database, StopPoint};
@@ -9,15 +9,15 @@ use std::sync::Arc;
 /// How a database is restored.
 #[derive(Debug, Clone, Default)]
 pub struct RestoreRequest {
-    /// The name it gets.
+    /// The name that the database gets.
     pub name: String,
-    /// MOVE: logical names and where these files go.
+    /// MOVE: logical names and new paths of these files.
     pub moves: Vec<(String, PathBuf)>,
     /// REPLACE.
     pub replace: bool,
     /// RECOVERY rather than NORECOVERY.
     pub recovery: bool,
-    /// FILE: the position of the set; the first one if it is not stated.
+    /// FILE: the position of the set; the first one by default.
     pub position: Option<u16>,
     /// CHECKSUM or NO_CHECKSUM, if stated.
     pub checksum: Option<bool>,
@@ -27,10 +27,10 @@ pub struct RestoreRequest {
     pub stop: Option<StopPoint>,
 }
 
-/// What a restore has done.
+/// The result of a restore.
 #[derive(Debug)]
 pub struct RestoreReport {
-    /// What was restored.
+    /// The set that was restored.
     pub info: SetInfo,
     /// The database; `None` while it is RESTORING.
     pub database: Option<Arc<Database>>,
@@ -38,7 +38,7 @@ pub struct RestoreReport {
     pub pages: u64,
     /// How long it took.
     pub elapsed_us: u64,
-    /// What is to be said: 4322 or 4329 where the point to stop at was not reached, so that the database is
-    /// RESTORING whatever was asked for.
+    /// Message 4322 or 4329 if the point to stop at was not reached. The database is then RESTORING, also
+    /// WITH RECOVERY.
     pub notice: Option<Message>,
 }

@@ -76,7 +76,7 @@ impl<T> Queue<T> {
         self.changed.notify_all();
     }
 
-    /// Nobody gets anything any more.
+    /// Ends the queue at once: no thread gets another item.
     pub(crate) fn break_off(&self) {
         self.inside.lock().broken = true;
         self.changed.notify_all();

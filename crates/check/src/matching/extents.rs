@@ -13,7 +13,7 @@ use furrow_messages::Message;
 const OWN_MAPS: u32 = 40101;
 
 impl Matcher<'_> {
-    /// Single pages: who has them, and that nobody else does.
+    /// Single pages of mixed extents: each has exactly one owner.
     pub(super) fn match_singles(&mut self) {
         let (plan, facts) = (self.shared.plan, self.facts);
         for iam in &facts.iams {
@@ -247,7 +247,7 @@ impl Matcher<'_> {
         self.findings.plain(8906, Some(id), &args, means);
     }
 
-    /// Bytes of pages that nobody has may hold anything in files of SQL Server; in ours they are 0.
+    /// PFS bytes of pages without an owner may have any value in files of SQL Server; in ours they are 0.
     fn clean_byte(&mut self, id: PageId, pfs: PfsByte) {
         if self.shared.plan.own && pfs.0 != 0 {
             self.own_maps(

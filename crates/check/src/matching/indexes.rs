@@ -14,7 +14,7 @@ use furrow_messages::Arg;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
-/// Rows that are told one by one; of more, the number is told.
+/// Rows that are reported one by one; further rows are only counted.
 const TOLD: usize = 10;
 
 /// Bytes of a row without a partner, with what a map needs beside.

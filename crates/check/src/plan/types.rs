@@ -6,7 +6,7 @@ use furrow_format::{FileId, PageId, PageType};
 use furrow_types::{DataType, Family, TypeId};
 use std::collections::{BTreeSet, HashMap};
 
-/// Of a page whose unit nobody knows.
+/// The unit of a page with an unknown unit.
 pub(crate) const NO_UNIT: u32 = u32::MAX;
 
 /// An allocation unit.

@@ -1,4 +1,4 @@
-//! Heaps: sound rows keep their places; pages that cannot be read, and records that break a rule, go.
+//! Heaps: intact rows keep their addresses. Unreadable pages and records that break a rule are removed.
 
 use super::state::{State, Used};
 use crate::scan::home_of;
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone)]
 pub(super) struct HeapRow {
     pub(super) at: RowId,
-    /// Where its stub is, or itself.
+    /// Address of its stub, or its own address.
     pub(super) home: RowId,
     pub(super) bytes: Vec<u8>,
 }
@@ -21,7 +21,7 @@ pub(super) struct HeapRow {
 type Kept = BTreeMap<u16, Vec<u8>>;
 
 impl State<'_> {
-    /// Puts a heap right, and returns its rows. With `mend` false nothing changes.
+    /// Repairs a heap, and returns its rows. With `mend` false nothing changes.
     pub(super) fn mend_heap(&mut self, unit: u32, mend: bool) -> Vec<HeapRow> {
         let mut pages: BTreeMap<PageId, Kept> = BTreeMap::new();
         let ids: Vec<PageId> = self.pages_in_use(unit);
@@ -84,7 +84,8 @@ impl State<'_> {
         of_unit.map(|(id, _)| *id).collect()
     }
 
-    /// Stubs lead to rows that lead back; the others, and moved rows without a stub, go.
+    /// Keeps pairs of a stub and a moved row that point at each other. Other stubs and moved rows are
+    /// removed.
     fn match_stubs(&mut self, unit: u32, pages: &mut BTreeMap<PageId, Kept>) {
         let mut stubs: BTreeMap<RowId, RowId> = BTreeMap::new();
         let mut moved: BTreeMap<RowId, RowId> = BTreeMap::new();
@@ -134,7 +135,7 @@ impl State<'_> {
         self.put(id, page);
     }
 
-    /// The page with these records alone; as it was where nothing is wrong with it.
+    /// The page with these records alone, or the page as it was if nothing is wrong with it.
     fn heap_page(&self, unit: u32, id: PageId, before: &PageBuf, kept: &Kept) -> Box<PageBuf> {
         let view = Page::new(before);
         let whole = kept.len() == view.records().count()
@@ -156,7 +157,7 @@ impl State<'_> {
         let Some(last) = last else {
             return page;
         };
-        // Slots are made in order; those without a record are emptied again.
+        // Slots are created in order; those without a record are emptied again.
         let filler: &[u8] = kept.get(&last).map_or(&[], Vec::as_slice);
         let mut empty = Vec::new();
         for slot in 0..=last {
@@ -184,7 +185,7 @@ impl State<'_> {
         page
     }
 
-    /// Takes rows out of a heap.
+    /// Removes rows from a heap.
     pub(super) fn free_heap_rows(&mut self, unit: u32, lost: &BTreeSet<RowId>) {
         for at in lost {
             if let Some(mut page) = self.page(at.page)

@@ -1,28 +1,30 @@
-//! Repair: the pages that a damaged database needs to be sound again, and what is lost by that.
+//! Repair: the pages that make a damaged database consistent again, and what is lost.
 //!
-//! Purpose: compute, from any source of pages, new contents of pages. Nothing is written here: the caller
-//! writes the pages, all or none. Own databases only.
+//! Purpose: compute new contents of pages from any source of pages. Nothing is written here: the caller
+//! writes all pages, or none. Only for Furrow's own databases.
 //!
 //! # Invariants
-//! 1. *What a repair returns was checked*: the pages are laid over the source and the whole check runs over
-//!    both; [`Repaired::left`] is what it still finds. Proof: `repair` itself, and the score of the soak.
-//! 2. *Sound rows stay.* A row is given up only if its page cannot be read, if it breaks a rule by itself, or
-//!    if another row has its key. Each is in [`Repaired::losses`]. Proof:
+//! 1. *The result of a repair was checked*: the pages are laid over the source and the whole check runs over
+//!    both; [`Repaired::left`] has the findings that remain. Proof: `repair` itself, and the score of the
+//!    soak.
+//! 2. *Intact rows stay.* A row is removed only if its page cannot be read, if it breaks a rule by itself, or
+//!    if another row has its key. Each removed row is in [`Repaired::losses`]. Proof:
 //!    `a_repair_keeps_every_row_that_is_not_on_the_damaged_page`.
-//! 3. *A sound database is not changed.* Proof: the score of the soak repairs each sound database first.
+//! 3. *An undamaged database is not changed.* Proof: the score of the soak repairs each undamaged database
+//!    first.
 //!
 //! # A pass
-//! 1. [`owners`]: who owns each extent and page.
-//! 2. [`rows`]: tables and indexes with findings are written again from their sound rows.
-//! 3. [`maps`]: IAM pages, PFS, GAM, SGAM say what the owners demand.
+//! 1. [`owners`]: the owner of each extent and page.
+//! 2. [`rows`]: tables and indexes with findings are rebuilt from their intact rows.
+//! 3. [`maps`]: IAM pages, PFS, GAM, SGAM are rebuilt from the owners.
 //! 4. [`counts`]: counts of the catalog.
 //!
-//! Passes follow until nothing is found, nothing changes, or there were [`PASSES`].
+//! Passes are repeated until nothing is found, nothing changes, or there were [`PASSES`].
 //!
 //! # What can fail
-//! The catalog cannot be read, the boot page or a file header is damaged: no repair (8930, 5250), and
-//! [`Repaired::left`] says so. Memory: the rows of a table that is repaired, and 40 bytes for each page in
-//! use.
+//! If the catalog cannot be read, or the boot page or a file header is damaged, there is no repair (8930,
+//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, and 40 bytes for each
+//! page in use.
 
 mod counts;
 mod heap;
@@ -46,7 +48,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// Most passes.
 const PASSES: usize = 6;
 
-/// Findings that say nothing of rows: maps and counts are written in any case.
+/// Findings that do not concern rows: maps and counts are written in any case.
 const NO_ROWS: &[u32] = &[
     2508, 2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8914, 8946, 8947, 8948, 8968, 8969,
     8996, 8998, 40101,
@@ -55,22 +57,22 @@ const NO_ROWS: &[u32] = &[
 /// The outcome of a repair.
 #[derive(Debug, Clone, Default)]
 pub struct Repaired {
-    /// What was wrong.
+    /// The findings before the repair.
     pub found: Vec<Finding>,
-    /// Pages as they are to be.
+    /// New contents of pages.
     pub pages: BTreeMap<PageId, Box<PageBuf>>,
-    /// Least sizes of files that are cut off, in pages.
+    /// Sizes in pages to which files that are cut off must be extended.
     pub sizes: BTreeMap<FileId, u32>,
-    /// What is lost by that.
+    /// The rows and pages that the repair loses.
     pub losses: Vec<Loss>,
-    /// Indexes that are written again.
+    /// Indexes that are rebuilt.
     pub rebuilt: Vec<Subject>,
-    /// What is wrong even so.
+    /// The findings after the repair.
     pub left: Vec<Finding>,
 }
 
-/// Computes a repair. The listener hears of each check, and can end it; facts that exceed the memory of the
-/// options go to a scratch file.
+/// Computes a repair. The listener gets the progress of each check, and can end it. Facts that exceed the
+/// memory of the options go to a scratch file.
 pub fn repair(
     source: &dyn PageSource,
     options: &Options,
@@ -124,7 +126,7 @@ pub fn repair(
     Ok(done)
 }
 
-/// Sizes that file headers state, of files that are shorter.
+/// The sizes in the file headers of files that are shorter than that.
 fn sizes(source: &dyn PageSource) -> BTreeMap<FileId, u32> {
     let mut sizes = BTreeMap::new();
     for file in source.files() {
@@ -169,7 +171,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// One pass; the indexes that were written again, by their units' ids.
+    /// Runs one pass; returns the rebuilt indexes by the ids of their units.
     fn mend(&mut self) -> Vec<(u64, Subject)> {
         self.find_owners();
         let plan = self.plan();
@@ -214,7 +216,7 @@ impl<'a> State<'a> {
             }
         }
         self.write_counts();
-        // Last: the maps say which extents all of the above has changed.
+        // Last, because the maps also mark the extents that the steps before have changed.
         self.write_maps();
         rebuilt
     }

@@ -4,11 +4,11 @@ use super::worker::{SlotPlace, Worker};
 use crate::finding::page;
 use furrow_format::{BODY_SIZE, HEADER_SIZE, Page, PageFlags, PageId, SLOT_SIZE};
 
-/// Bytes of the header that nobody uses.
+/// Unused bytes of the header.
 const UNUSED: std::ops::Range<usize> = 64..96;
 
 impl Worker<'_> {
-    /// Judges the frame and gathers the records of the page. `false`: rows cannot be told apart.
+    /// Checks the frame and collects the records of the page. `false`: the records cannot be separated.
     pub(super) fn frame(&mut self, id: PageId, unit: u32, view: Page<'_>) -> bool {
         self.slots.clear();
         let plan = self.shared.plan;

@@ -4,8 +4,8 @@ use super::Scheduler;
 use crate::device::{Device, Operation};
 use std::collections::VecDeque;
 
-/// An operation that waited so long goes before all others. Shorter limits make a deep queue fall back to
-/// the order of arrival, which is slower, so that more operations reach the limit.
+/// An operation that has waited this long is served before all others. With shorter limits, a deep queue
+/// falls back to the order of arrival, which is slower, so that more operations reach the limit.
 const STARVED_NS: u64 = 2_000_000_000;
 
 #[derive(Debug, Clone, Copy)]
@@ -16,7 +16,7 @@ struct Waiting {
     sequence: u64,
 }
 
-/// A drive, what it works on, and what waits for it.
+/// A drive, the number of operations in service, and the waiting operations.
 #[derive(Debug, Clone)]
 pub(super) struct Station {
     device: Device,
@@ -35,7 +35,7 @@ impl Station {
     pub(super) fn new(device: Device, scheduler: Scheduler) -> Station {
         let window_size = match scheduler {
             Scheduler::Sstf { window } if device.has_arm() => window.max(1) as usize,
-            // Where the order is that of arrival, the window holds the oldest one.
+            // For the order of arrival, the window has only the oldest operation.
             _ => 1,
         };
         Station {
@@ -84,7 +84,8 @@ impl Station {
         self.in_service -= 1;
     }
 
-    /// Starts the next operation, if one waits and the drive takes one: its owner, and when it is done.
+    /// Starts the next operation if one waits and the drive can take it. Returns its owner and when it is
+    /// done.
     pub(super) fn start(&mut self, now: u64) -> Option<(u32, u64)> {
         if self.in_service >= self.slots || self.window.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! From `KEY=VALUE,...` to a model.
+//! Parses `KEY=VALUE,...` into a model.
 
 use super::units::{duration_ns, rate, size};
 use super::{DEFAULT_STRIPE, ModelSpec, SpecError};
@@ -7,7 +7,7 @@ use crate::profile::{CapProfile, Profile};
 use crate::raid::{Level, Raid};
 use std::collections::BTreeMap;
 
-/// All keys, in the order in which they are explained.
+/// All keys, in the order of their explanation.
 pub(super) const KEYS: &[&str] = &[
     "model",
     "stripe",
@@ -31,10 +31,10 @@ pub(super) const KEYS: &[&str] = &[
 /// Keys of a throttled volume.
 const OF_THROTTLE: &[&str] = &["read", "write", "latency", "iops"];
 
-/// The capacity of a throttled volume: no limit that a file meets.
+/// The capacity of a throttled volume, larger than any file.
 const UNLIMITED: u64 = 1 << 56;
 
-/// A directory and the options behind it. Options begin at the first comma that a word and `=` follow.
+/// A directory and its options. Options begin at the first comma that is followed by a word and `=`.
 pub(super) fn split(text: &str) -> (&str, &str) {
     for (at, _) in text.match_indices(',') {
         let rest = &text[at + 1..];
@@ -69,7 +69,7 @@ impl<'a> Options<'a> {
         Ok(Options(options))
     }
 
-    /// The value of a key, read by `of`; an error with an example where it cannot be read.
+    /// The value of a key, parsed by `of`; an error with an example if it cannot be parsed.
     fn get<T>(
         &self,
         key: &'static str,

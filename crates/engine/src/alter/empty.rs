@@ -5,7 +5,7 @@
 //! 2. Each index with pages there is rebuilt, in a transaction of its own: its new pages lie in the other
 //!    files, and its old ones are freed when the transaction has committed. A heap, or a clustered index,
 //!    takes its nonclustered indexes along.
-//! 3. The file is empty, or it is open again and 2555 is told: the catalog's own pages are not moved.
+//! 3. The file is empty. Otherwise it is opened again and 2555 is reported: the catalog's pages do not move.
 //!
 //! A crash leaves each index where it was, or where it is to be. The file stays closed until the database is
 //! opened again, or the file is removed.

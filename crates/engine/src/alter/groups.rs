@@ -274,7 +274,7 @@ impl Database {
         Ok(())
     }
 
-    /// A filegroup that is to be changed; nobody else changes files while the first part of it is kept.
+    /// A filegroup to change. No other thread changes files while the first part of the result exists.
     fn group_to_change(
         &self,
         name: &str,

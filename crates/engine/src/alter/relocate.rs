@@ -1,8 +1,9 @@
-//! ALTER DATABASE MODIFY FILE (FILENAME = ...): where a file is to be looked for when the database is next
-//! opened. Nothing is moved: whoever asked does that while the database is closed.
+//! ALTER DATABASE MODIFY FILE (FILENAME = ...): the path at which a file is opened when the database is next
+//! opened. Nothing is moved: the user moves the file while the database is closed.
 //!
-//! Where the primary file is, the instance's list knows; where the log is, `sysfiles1`, because it is read
-//! before anything is redone; where the others are, `sysprufiles`. The views read `sysprufiles`' name of all.
+//! The instance's list stores the path of the primary file. `sysfiles1` stores the path of the log, because
+//! it is read before redo. `sysprufiles` stores the paths of the others. The views read all names in
+//! `sysprufiles`.
 
 use super::online::HEADER_LOG_BYTES;
 use crate::database::Database;

@@ -3,15 +3,16 @@
 //! # Steps of a data file
 //! 1. A ceiling at the target: nothing is handed out above it (`space::shrink`).
 //! 2. Each index with pages above it is rebuilt, in a transaction of its own, as for EMPTYFILE: its new pages
-//!    lie below. Where it does not fit there a second time, the ceiling is as much higher for it as it must
-//!    be; one that fits nowhere before the end stays, and so does the catalog. If somebody else needs the
-//!    space meanwhile, the ceiling goes, and the moving ends.
-//! 3. The file ends at its last extent in use, or at the target; a checkpoint; the disk gets the rest back.
+//!    lie below. If it does not fit there a second time, the ceiling is raised for it as far as necessary. An
+//!    index that fits nowhere before the end stays, and so does the catalog. If another session needs the
+//!    space meanwhile, the ceiling is removed and nothing more is moved.
+//! 3. The file ends at its last extent in use, or at the target. A checkpoint follows, and then the space
+//!    behind the end is returned to the disk.
 //!
 //! # Steps of the log
-//! A checkpoint frees what nobody needs; if the log ends in the part that is to go, it goes on in a virtual
-//! log file at the front, and another checkpoint follows; unused virtual log files go from the end of the
-//! file.
+//! A checkpoint frees the log that is no longer needed. If the log ends in the part to remove, it continues
+//! in a virtual log file at the front, and another checkpoint follows. Then unused virtual log files are
+//! removed from the end of the file.
 //!
 //! Whatever moment a crash chooses, each index is where it was or where it is to be, and a file is at most
 //! longer than its header says.
@@ -128,7 +129,7 @@ impl Database {
         self.shrunk(&entry, was_pages, Vec::new())
     }
 
-    /// What DBCC SHRINKFILE tells of a data file.
+    /// The row of DBCC SHRINKFILE for a data file.
     pub fn shrink_state(&self, file: FileId) -> Result<Shrunk, EngineError> {
         let files = self.files.files();
         let entry = files.iter().find(|f| f.id == file);
@@ -330,7 +331,7 @@ impl Database {
     pub(crate) fn release_tails(&self) {
         for file in self.files.files() {
             if let Err(error) = self.space.release_tail(file.id) {
-                // The file is longer than it must be, which harms nobody; the next start tries it again.
+                // The file is longer than it needs to be, which does no harm; the next start tries again.
                 tracing::warn!(database = self.id().0, file = file.id.0, %error, "a tail stays");
             }
         }
@@ -375,7 +376,7 @@ impl Database {
         Ok(self.store.log().file().len_bytes()? / PAGE_SIZE as u64)
     }
 
-    /// What is told of a log that could not be cut at its target.
+    /// The message about a log that could not be cut at its target.
     fn why_kept(&self, kept: Kept, target: u64) -> Option<Message> {
         let name = self.keeper.log_entry().name;
         let file = || [2.into(), name.as_str().into()];

@@ -112,7 +112,7 @@ pub(super) fn run(database: &Weak<Database>, bell: &Bell) {
         }
         match looked {
             Ok(_) => {}
-            // A full log is told to those who need it; it loses nothing.
+            // A full log loses nothing; sessions that need log space get the error.
             Err(EngineError::Log(LogError::Full(_))) => {}
             Err(EngineError::Recovery(RecoveryError::Log(LogError::Full(_)))) => {}
             Err(error) => database.keeper.suspect(&error),

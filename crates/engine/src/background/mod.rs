@@ -8,8 +8,8 @@
 //!   comes while it writes (at 70% at the latest), and when the target time has passed since the last
 //!   one and something was written. Without a target recovery time, once a minute. It also notices that
 //!   the log or a file has failed, and marks the database suspect.
-//! - the *ghost cleaner* wakes every few seconds and removes rows that were deleted and that nobody can want
-//!   back. Trace flag 661 rests it.
+//! - the *ghost cleaner* wakes every few seconds and removes deleted rows whose transaction has ended. Trace
+//!   flag 661 stops it.
 //!
 //! Trace flag 3505 rests automatic checkpoints, but not those that make room in a full log. Both threads end
 //! when the database is closed; they hold it only while they look.

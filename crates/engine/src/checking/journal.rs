@@ -256,8 +256,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Whether the journal was computed from this primary file, and nobody has used the database since. That
-    /// it is written already makes no difference: to write it once more changes nothing.
+    /// Whether the journal was computed from this primary file, and the database was not opened since. It may
+    /// be written already: writing it again changes nothing.
     fn is_of(&self, primary: &dyn File) -> Result<bool, EngineError> {
         let page = raw_page(primary, BOOT_PAGE.page)?;
         let Some(now) = page else {

@@ -1,7 +1,7 @@
 //! The files of an internal snapshot: one beside each data file, made when memory is full.
 //!
 //! A spill file is called `FILE_MSSQL_DBCCn`, where FILE is the data file and n the number of the snapshot.
-//! Nobody needs it after the check. A crash leaves it, and the next open of the database removes it
+//! It is not needed after the check. A crash leaves it, and the next open of the database removes it
 //! ([`remove_leftovers`]).
 
 use furrow_format::FileId;

@@ -1,4 +1,4 @@
-//! What the space tells the engine: growth, and the lines of trace flag 1165.
+//! Callbacks from the space to the engine: growth, and the lines of trace flag 1165.
 
 use super::Database;
 use crate::keeper::SLOW_GROWTH_MS;
@@ -17,7 +17,7 @@ use std::sync::{Arc, OnceLock, Weak};
 /// Gets the lines that trace flag 3604 sends to a client.
 pub type ClientSink = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Told by the space; tells a database that may not be there yet.
+/// Called by the space; passes the call on to the database once that is open.
 #[derive(Default)]
 pub(crate) struct Hooks {
     database: OnceLock<Weak<Database>>,

@@ -14,7 +14,7 @@ use crate::files::FilePlan;
 use furrow_tables::EngineError;
 
 impl Database {
-    /// Whether it is created anew at each start.
+    /// Whether it is created at each start.
     pub fn is_temporary(&self) -> bool {
         self.layout.is_some()
     }

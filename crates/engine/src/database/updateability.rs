@@ -3,10 +3,10 @@
 //! A database is read-only because it was set so (the boot page keeps it, and it can be set back), or because
 //! it was attached so: then its files are open for reading only, and it has no log.
 //!
-//! A change of this is made with nobody else in the database and its threads at rest, so that statements
-//! ask one flag and need no lock against it. A database becomes read-only as it is shut down
-//! cleanly, the flag last of all: from then on data files and log are not written again, not even by a
-//! restart. When it becomes writable, the flag goes from the disk before anything else is changed.
+//! The change is made while no other session is in the database and its threads are stopped, so that
+//! statements check one flag and need no lock against it. A database becomes read-only by a clean shutdown
+//! whose last write sets the flag: from then on data files and log are not written, not even by a restart.
+//! When it becomes writable, the flag is cleared on the disk before anything else is changed.
 
 use super::Database;
 use super::close::force_boot;
@@ -18,12 +18,12 @@ use furrow_tables::refuse;
 use std::sync::Arc;
 
 impl Database {
-    /// ALTER DATABASE SET READ_ONLY or READ_WRITE. Nobody may be in the database (5070).
+    /// ALTER DATABASE SET READ_ONLY or READ_WRITE. No session may be in the database (5070).
     pub fn set_read_only(self: &Arc<Database>, read_only: bool) -> Result<(), EngineError> {
         self.set_among(0, read_only)
     }
 
-    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE. Nobody may be in the database (5070).
+    /// ALTER DATABASE MODIFY FILEGROUP ... READ_ONLY or READ_WRITE. No session may be in the database (5070).
     pub fn set_filegroup_read_only(&self, name: &str, read_only: bool) -> Result<(), EngineError> {
         self.set_group_read_only(0, name, read_only)
     }

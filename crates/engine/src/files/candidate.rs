@@ -59,7 +59,7 @@ impl Candidate {
     ) -> Result<Candidate, EngineError> {
         let file = open_existing(volume, path)?;
         let guard_path = double_write_path(path);
-        // Of a file too short for a header nothing is put back: whoever reads that tells what it is.
+        // Nothing is restored in a file that is too short for a header: reading the header reports it.
         let mut guard = None;
         if file.len_bytes()? >= PAGE_SIZE as u64 && volume.exists(&guard_path)? {
             let images = open_existing(volume, &guard_path)?;

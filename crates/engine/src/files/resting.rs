@@ -102,9 +102,9 @@ impl RestingFiles {
         Ok(true)
     }
 
-    /// Looks for a file that nobody named: where the catalog says, and by its header among the data files
-    /// beside the primary file. Whether it was found. Of several that one is taken which was let go together
-    /// with the primary file.
+    /// Looks for a file without a given path: where the catalog says, then by its header among the data files
+    /// beside the primary file. Returns whether it was found. Of several candidates, the one that was closed
+    /// together with the primary file is taken.
     pub(crate) fn find(
         &mut self,
         volume: &dyn Volume,

@@ -114,7 +114,7 @@ pub struct FilegroupSpec {
     pub name: String,
     /// Its files.
     pub files: Vec<FileSpec>,
-    /// Whether tables go there unless told otherwise.
+    /// Whether tables go there by default.
     pub is_default: bool,
     /// Whether all its files grow when one has to.
     pub autogrow_all: bool,
@@ -153,8 +153,8 @@ pub struct DatabaseSpec {
     /// more: 36 is what the published transcripts show. What the catalog does not fill is set aside for it to
     /// grow into.
     pub system_extents: u32,
-    /// Whether nothing of it is wanted after a restart (`tempdb`): it is not durable, and each start
-    /// creates it anew with the files that it had.
+    /// Whether the database is temporary (`tempdb`): it is not durable, and each start creates it with the
+    /// files that it had.
     pub temporary: bool,
 }
 

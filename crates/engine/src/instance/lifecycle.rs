@@ -333,8 +333,8 @@ impl Instance {
         Ok(())
     }
 
-    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that this instance does not know. A log that
-    /// is lost is made anew where the database was shut down cleanly. With `read_only`, as
+    /// CREATE DATABASE ... FOR ATTACH: opens a database of ours that is not in this instance's list. If the
+    /// log is lost and the database was shut down cleanly, a new log is created. With `read_only`, as
     /// [`Instance::attach_read_only`] does.
     pub fn attach_database(
         &self,
@@ -394,7 +394,7 @@ impl Instance {
         Ok(found)
     }
 
-    /// Shuts the database down if it is open; 3702 when somebody uses it.
+    /// Shuts the database down if it is open; 3702 if a session uses it.
     pub(super) fn close_entry(&self, name: &str) -> Result<(), EngineError> {
         let open = self
             .databases
@@ -462,7 +462,8 @@ impl Instance {
         let mut list = self.shared.list.lock();
         let no = || EngineError::refused(3701, &["drop".into(), "database".into(), name.into()]);
         let mut listed = self.listed(&list, name, no)?;
-        // What a revert has left half is nobody's: it goes, and its snapshot is stale then.
+        // A database whose revert was interrupted is incomplete. It may be dropped; its snapshot is stale
+        // then.
         if listed.phase != Phase::Reverting {
             Self::refuse_with_snapshots(&list, listed.id, "drop")?;
         }
@@ -473,7 +474,7 @@ impl Instance {
             .get(&name.to_lowercase())
             .and_then(|e| e.database.clone());
         if listed.phase == Phase::ReadOnly {
-            // Its files are somebody else's, and were promised not to be changed: they stay.
+            // Files that are attached READ_ONLY must not be changed: they stay.
             self.close_entry(name)?;
             list.change(|all| all.retain(|d| d.id != listed.id))?;
             self.forget(name);
@@ -524,9 +525,9 @@ impl Instance {
         self.clear(&mut list, &listed)
     }
 
-    /// DROP DATABASE of one of which nothing is ever wanted, as a `tempdb` that an older version made.
-    /// Where it could not be opened, be its files damaged, cut short or gone, `files` are deleted as they
-    /// are: nobody else may have any of these names.
+    /// DROP DATABASE of one whose content is not needed, such as a `tempdb` of an older version. If it cannot
+    /// be opened because its files are damaged, cut short or missing, `files` are deleted as they are: the
+    /// caller guarantees that no other database uses these names.
     pub fn discard_database(&self, name: &str, files: &[PathBuf]) -> Result<(), EngineError> {
         if self.database(name).is_ok() {
             return self.drop_database(name);
@@ -614,7 +615,7 @@ impl Instance {
         self.open_with_snapshots(&mut list, &listed, &primary)
     }
 
-    /// Shuts all databases down cleanly. The first error is told; the others are shut down nevertheless.
+    /// Shuts all databases down cleanly. The first error is returned; the others are shut down nevertheless.
     pub fn shut_down(&self) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
         let _list = self.shared.list.lock();

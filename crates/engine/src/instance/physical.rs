@@ -5,8 +5,8 @@
 //! pages of a heap are, its maps say. SAMPLED reads one page in a hundred where there are many, DETAILED all.
 //!
 //! Pages are copied one by one, with no latch held from one to the next: what changes meanwhile may be seen
-//! twice, or not at all. A page that is not of the index any more, or not of the level where its parent has
-//! it, is passed over: it has moved since, or the file is damaged, which others tell of.
+//! twice, or not at all. A page that no longer belongs to the index, or is not on the level that its parent
+//! states, is skipped: it has moved since, or the file is damaged, which the consistency check reports.
 
 use crate::database::Database;
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, Status};
@@ -19,7 +19,7 @@ const BODY_BYTES: u64 = furrow_format::BODY_SIZE as u64;
 const MANY_PAGES: usize = 10_000;
 /// Of many pages, one in so many is read.
 const SAMPLE: usize = 100;
-/// Of a level of so few pages nobody asks whether there are as many.
+/// A level with fewer pages is not compared with the index's page count.
 const FEW_PAGES: u64 = 10_000;
 /// Most levels that a tree can have.
 const MOST_LEVELS: usize = 32;
@@ -100,7 +100,7 @@ impl Content {
         share(self.record_bytes, self.records)
     }
 
-    /// Reckons what was found on a sample up to `pages` pages.
+    /// Extrapolates from the sampled pages to `pages` pages.
     fn scaled_to(self, pages: u64) -> Content {
         let up = |n: u64| match self.pages {
             0 => n,
@@ -149,8 +149,8 @@ enum Step {
 
 impl Database {
     /// How the pages of an index or heap lie and how full they are: the leaves first. LIMITED and SAMPLED
-    /// tell of the leaves alone. Nothing is told of an index whose pages all go meanwhile. `check` is asked
-    /// before each page that is read; its error ends the looking.
+    /// return the leaves alone. An index whose pages are all freed meanwhile returns nothing. `check` is
+    /// called before each page that is read; its error ends the scan.
     pub fn physical_stats<E: From<EngineError>>(
         &self,
         index: &Index,
@@ -238,8 +238,8 @@ impl Database {
                 continue;
             }
             if index.shape().is_leaf(view) {
-                // Of the first page of a level its parents' number has told already, but in another engine's
-                // files, where pages above leaves of data may be numbered from 0.
+                // Only the first page decides. The parents' level number does not: in another engine's files,
+                // pages above leaves of data may be numbered from 0.
                 match pages.is_empty() {
                     true => return Ok(Step::Leaves(level)),
                     false => continue,

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 impl Instance {
-    /// ALTER DATABASE MODIFY NAME: a clean shutdown, and an open under the other name. Nobody may be in the
-    /// database (5030). The list says the new name before the database is opened: a crash in between leaves
-    /// it with that, and its boot page follows at the next open.
+    /// ALTER DATABASE MODIFY NAME: a clean shutdown, and an open under the other name. No session may be in
+    /// the database (5030). The list gets the new name before the database is opened: after a crash in
+    /// between it has the new name, and its boot page is updated at the next open.
     pub fn rename_database(&self, name: &str, new: &str) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();

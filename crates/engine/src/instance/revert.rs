@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 impl Instance {
     /// RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: 3137 unless it is the only snapshot of the database,
-    /// 3101 where somebody uses either.
+    /// 3101 if a session uses either.
     pub fn revert_to_snapshot(
         &self,
         name: &str,

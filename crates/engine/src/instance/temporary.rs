@@ -2,8 +2,8 @@
 //!
 //! # Steps
 //! 1. What an earlier start created is deleted: the files that the list names.
-//! 2. Every path of the layout must be free now. One that is not belongs to somebody else, and the start
-//!    fails.
+//! 2. Every path of the layout must be free now. An existing file does not belong to this database, and the
+//!    start fails.
 //! 3. The list names the paths of the layout, durably: what is created there from here on is ours to delete.
 //! 4. The files are created.
 
@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Instance {
-    /// Creates a temporary database anew. Nothing of it can be put right later: an error ends the start.
+    /// Creates a temporary database. A failure cannot be repaired later: an error ends the start.
     pub(super) fn start_temporary(
         &self,
         list: &mut DatabaseList,

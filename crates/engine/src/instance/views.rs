@@ -93,9 +93,9 @@ pub struct LogView {
     pub flushes: u64,
     /// Bytes they wrote.
     pub bytes_flushed: u64,
-    /// Times somebody waited for such a write.
+    /// How often a thread waited for such a write.
     pub flush_waits: u64,
-    /// Microseconds that was waited.
+    /// Microseconds of these waits.
     pub flush_wait_us: u64,
     /// Microseconds that the writes took.
     pub write_us: u64,

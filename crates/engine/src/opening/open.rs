@@ -119,7 +119,7 @@ struct Opening<'a> {
     defunct: Vec<(FileId, PathBuf)>,
     redone: RedoStats,
     phases: Phases,
-    /// The log, if it was made anew.
+    /// The log, if it was created by this open.
     new_log: Option<Made<'a>>,
     /// By what other files prove then that they were let go together with the primary one: its header, and
     /// the boot page's LSN.

@@ -1,4 +1,4 @@
-//! A log that is lost, made anew: CREATE DATABASE FOR ATTACH, and FOR ATTACH_REBUILD_LOG.
+//! A new log in place of a lost one: CREATE DATABASE FOR ATTACH, and FOR ATTACH_REBUILD_LOG.
 //!
 //! A database that was shut down cleanly needs nothing of its log, and its boot page says that it was. If the
 //! log is not at its place, a new one is made; of any other database the log is needed, and the attach ends
@@ -6,7 +6,7 @@
 //!
 //! # Why the boot page may be believed
 //! A clean shutdown takes a checkpoint, then writes the flag, then takes another one: with the flag, the disk
-//! has everything. Whoever opens the database forces the page without the flag before it changes any other.
+//! has everything. An open writes the page without the flag, durably, before it changes any other page.
 //!
 //! # A log that was not finished
 //! The new log is a whole one, with a checkpoint, before the flag goes. What a crash leaves of one before

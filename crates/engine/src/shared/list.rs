@@ -43,7 +43,7 @@ pub(crate) struct DatabaseList {
     home: Option<[Arc<dyn File>; 2]>,
     generation: u64,
     pub(crate) databases: Vec<Listed>,
-    /// Databases whose closed files a repair works on: nobody else may open, replace or remove them.
+    /// Databases whose closed files a repair works on: they cannot be opened, replaced or removed meanwhile.
     pub(crate) repairing: Vec<u16>,
 }
 
@@ -128,9 +128,9 @@ impl DatabaseList {
         Ok(list)
     }
 
-    /// Refuses a list that was copied with its directory: the paths that it tells are those of the instance
-    /// that it was copied from, and that one's files would be worked on. It is one if the system's first
-    /// database lies beside another list, which nobody holds.
+    /// Refuses a list that was copied with its directory: its paths are those of the original instance, whose
+    /// files would be changed. It is a copy if the system's first database lies beside another list that no
+    /// running instance has locked.
     pub(crate) fn refuse_copy(&self, volume: &dyn Volume, dir: &Path) -> Result<(), IoError> {
         let first = self.databases.iter().find(|d| d.id == 1);
         let home = first.and_then(|d| d.paths.first()?.parent());
@@ -181,7 +181,7 @@ impl DatabaseList {
         let file = &home[(generation % 2) as usize];
         let mut bytes = encode(generation, databases);
         let wanted = (bytes.len() as u64).next_multiple_of(UNIT_BYTES);
-        // Whole sectors: one that became unreadable when the power went is written anew, not read first.
+        // Whole sectors: one that a power loss made unreadable is overwritten, not read first.
         bytes.resize(wanted as usize, 0);
         if file.len_bytes()? < wanted {
             file.resize(wanted, Fill::Allocate)?;

@@ -18,7 +18,7 @@ pub(crate) enum Phase {
     ReadOnly,
     /// It is being restored: `paths` and `layout` name all of its files.
     Restoring,
-    /// It is temporary: each start removes its files and creates it anew by its layout.
+    /// It is temporary: each start removes its files and creates them by its layout.
     Temporary,
     /// A snapshot of another database: `paths` and `layout` name its sparse files, `link` its source.
     Snapshot,
@@ -67,8 +67,8 @@ pub(crate) struct Listed {
     /// Binding GUID: proof that a file is this database's.
     pub(crate) binding: [u8; 16],
     pub(crate) name: String,
-    /// The primary file first; the others are only told while creating or dropping, of what is attached
-    /// READ_ONLY, and of what is temporary.
+    /// The primary file first. The others are listed while the database is created, dropped or restored, and
+    /// of one that is attached READ_ONLY, temporary, or a snapshot.
     pub(crate) paths: Vec<PathBuf>,
     /// Of a temporary one: the files to create, by number. Of one that is being restored: its files.
     pub(crate) layout: Vec<FilePlan>,

@@ -55,10 +55,10 @@ pub struct InstanceConfig {
     pub ghost_cleanup_s: u32,
     /// Whether databases of the list are opened at start.
     pub open_databases: bool,
-    /// Whether there are threads behind the sessions': those of databases for checkpoints and ghosts, of the
-    /// pool for reading ahead and writing back, of logs. Without them sessions do what is needed when it is
-    /// needed, checkpoints are taken when the log needs room or somebody asks, and a run on one thread is the
-    /// same every time.
+    /// Whether there are threads besides the sessions': those of databases for checkpoints and ghosts, of the
+    /// pool for reading ahead and writing back, of logs. Without them sessions do this work when it is
+    /// needed, checkpoints are taken when the log needs space or a caller requests one, and a run on one
+    /// thread is deterministic.
     pub background: bool,
 }
 

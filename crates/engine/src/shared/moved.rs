@@ -16,8 +16,8 @@ pub(crate) struct Moved {
     pub(crate) at: BTreeMap<u16, PathBuf>,
     /// The primary file's directory: files that are not at their place are looked for there.
     pub(crate) home: PathBuf,
-    /// FOR ATTACH: a log that is lost is made anew, where that may be, and a file is looked for beside the
-    /// primary one, too, when that in the recorded place is not the one.
+    /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
+    /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
 }
 

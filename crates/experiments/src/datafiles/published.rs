@@ -1,12 +1,12 @@
-//! The published result, and what of it the runs here confirm.
+//! The published result, and which parts of it these runs confirm.
 
 use super::Options;
 use furrow_lab::results::{Published, PublishedPoint, Results, WaitTotal};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{mean, std_dev};
 
-/// The figures: stated ones, and directions where only those are told; with each statement of the source held
-/// against what was measured.
+/// The published figures: numbers if they are stated, otherwise directions. Each statement of the source is
+/// compared with the measurement.
 pub(super) fn published(options: &Options, results: &Results) -> Published {
     let several = options.places.volumes.len() > 1;
     let points: &[(&str, f64, bool)] = if several {
@@ -93,8 +93,8 @@ fn sixteen_is_not_best(results: &Results) -> Statement {
     Some((text, said, is_slower(results, "16", "8")))
 }
 
-/// Whether one level takes longer than another, by the differences within blocks; `None` when their 95%
-/// interval holds both.
+/// Whether one level takes longer than another, by the differences within blocks; `None` if their 95%
+/// interval includes both directions.
 fn is_slower(results: &Results, level: &str, other: &str) -> Option<bool> {
     let log_in = |key: &str, block: u32| {
         let mut runs = results.good_runs(key).filter(|run| run.block == block);
@@ -130,7 +130,7 @@ fn two_is_no_gain(results: &Results) -> Statement {
     Some((text.to_string(), said, decided.then_some(ours > 1.0)))
 }
 
-/// Share of each wait type in the waiting of a level's good runs, the largest first.
+/// Share of each wait type in the waits of a level's good runs, the largest first.
 fn shares(results: &Results, key: &str) -> Vec<(String, f64)> {
     let mut sums: Vec<(String, f64)> = Vec::new();
     let runs: Vec<_> = results.good_runs(key).collect();

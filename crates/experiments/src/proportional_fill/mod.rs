@@ -1,27 +1,28 @@
-//! The experiment "how does proportional fill deal extents to files, and what does it cost?"
+//! The experiment "how does proportional fill spread extents over files, and what does it cost?"
 //!
 //! # Purpose
-//! One insert load, one number of files, four ways in which the files can stand when it begins: all of one
-//! size; each twice the size of the one before; of one size with 64 extents in a turn (`-E`); all full but
-//! one that was added empty. What is told is where the extents went, the skip targets at each recalculation,
-//! the collisions on the spinlock that guards them, and whether the load took longer.
+//! One insert load, one number of files, four states of the files when it begins: all of one size; each twice
+//! the size of the one before; of one size with 64 extents in a turn (`-E`); all full but one that was added
+//! empty. The report has the distribution of the extents, the skip targets at each recalculation, the
+//! collisions on the spinlock that guards them, and whether the load took longer.
 //!
 //! # Invariants
 //! 1. Every run has a fresh database; all have the same log, pool, rows, sessions and number of files, and
 //!    room for the load. No file grows.
-//! 2. What is told of the fill comes from the engine: free extents by its own maps, targets by the lines of
+//! 2. The figures of the fill come from the engine: free extents from its own maps, targets from the lines of
 //!    its trace flag 1165.
 //! 3. As in the experiment on data files, whose load this uses: the response is the time from the start of
 //!    the first session to the end of the last, and a run counts only when the table holds its rows.
 //!
-//! # How a run goes
+//! # Steps of a run
 //! 1. *Set-up*: the files of the scenario; with "one added" the others are filled up by inserts, then the
 //!    file is added.
-//! 2. *Measure*: sessions insert rows of a page each; ten looks a second at the free extents of each file.
-//! 3. *Verify*: rows counted. *Tear-down*: closed; what was made is removed.
+//! 2. *Measure*: sessions insert rows of a page each; the free extents of each file are read ten times a
+//!    second.
+//! 3. *Verify*: the rows are counted. *Tear-down*: the instance is stopped; its files are removed.
 //!
 //! # What can fail
-//! A [`StepError`] with the engine's own words; options that make no sense ([`OptionsError`]).
+//! A [`StepError`] with the engine's error text; options that contradict each other ([`OptionsError`]).
 
 mod history;
 mod options;
@@ -52,9 +53,9 @@ use std::sync::Arc;
 
 const QUESTION: &str =
     "How does proportional fill deal extents to files, and does it cost the load anything?";
-/// Megabytes a second that a run is thought to write before one has been seen.
+/// Megabytes a second that a run is assumed to write before the first run.
 const ASSUMED_MB_S: f64 = 160.0;
-/// Seconds of set-up and tear-down that are thought to go with each run.
+/// Seconds of set-up and tear-down that are assumed for each run.
 const ASSUMED_OVERHEAD_S: f64 = 0.6;
 
 /// Rows of a commit while files are filled up before the load.
@@ -115,7 +116,7 @@ impl ProportionalFill {
         Ok(session)
     }
 
-    /// Makes the table, and what the scenario needs before the load; gives the rows inserted for it.
+    /// Creates the table and the state that the scenario needs; returns the rows inserted for it.
     fn furnish(
         &self,
         place: &RunPlace,

@@ -1,18 +1,19 @@
-//! Engines that carry a load, behind one trait that speaks T-SQL.
+//! Engines under test, behind one trait that takes T-SQL.
 //!
 //! # Purpose
-//! An experiment knows statements, files and counters by name. It does not know whether the engine runs in
-//! this process or behind an address. [`Embedded`] runs Furrow in this process; the tests have a target with
-//! recorded answers, which has no engine at all.
+//! An experiment uses statements, and files and counters by name. It does not depend on whether the engine
+//! runs in this process or behind an address. [`Embedded`] runs Furrow in this process; the tests have a
+//! target with recorded answers, which has no engine.
 //!
 //! # Invariants
-//! 1. What a target cannot do is known before the first run: [`Target::lacks`] gets every [`Need`] of a plan.
+//! 1. Missing features of a target are reported before the first run: [`Target::lacks`] gets every [`Need`]
+//!    of a plan.
 //! 2. Counters come from the system views that a DBA would query, by the names they have there. They only
 //!    rise; a run is the difference of two readings.
-//! 3. A statement that fails gives the engine's number, level, state and text ([`TargetError`]).
+//! 3. A failed statement returns the engine's number, level, state and text ([`TargetError`]).
 //!
 //! # What can fail
-//! [`TargetError`], from the engine or from the way to it.
+//! [`TargetError`], from the engine or from the connection to it.
 
 mod counters;
 mod embedded;
@@ -34,61 +35,61 @@ use std::sync::Arc;
 /// How an instance is started for a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Startup {
-    /// A directory that is the instance's alone: system databases, error log.
+    /// A directory for this instance alone: system databases, error log.
     pub directory: PathBuf,
     /// Bytes of the buffer pool.
     pub pool_bytes: u64,
-    /// Trace flags from the start on (`-T`).
+    /// Trace flags that are set at the start (`-T`).
     pub trace_flags: Vec<u32>,
     /// 64 extents of a file in a turn (`-E`).
     pub many_extents: bool,
 }
 
-/// Something that an experiment needs of a target.
+/// A feature that an experiment needs of a target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Need {
-    /// To choose where the files of a database lie.
+    /// The paths of a database's files can be chosen.
     Files,
-    /// To start the instance anew for each run, with these options.
+    /// The instance can be started for each run, with these options.
     Startup(Startup),
-    /// This trace flag.
+    /// The target has this trace flag.
     TraceFlag(u32),
-    /// Waits session by session.
+    /// Waits are recorded by session.
     SessionWaits,
 }
 
 /// An engine.
 pub trait Target: Debug {
-    /// Where it lies, for the report: `embedded`.
+    /// Its location, for the report: `embedded`.
     fn name(&self) -> String;
 
     /// Product and version, in words.
     fn version(&self) -> String;
 
-    /// What of this it cannot do, one sentence each. Asked before anything is made.
+    /// One sentence for each need that it cannot meet. Called before anything is created.
     fn lacks(&self, needs: &[Need]) -> Vec<String>;
 
-    /// Every path that creating this database will make, so that each is claimed before.
+    /// Every path that the creation of this database will use, so that each is claimed before.
     fn paths(&self, layout: &DatabaseLayout) -> Vec<PathBuf>;
 
-    /// Bytes that it keeps beside each data file.
+    /// Bytes that it stores beside each data file.
     fn extra_bytes_per_file(&self) -> u64 {
         0
     }
 
-    /// Bytes that an instance keeps in its directory.
+    /// Bytes that an instance stores in its directory.
     fn instance_bytes(&self) -> u64 {
         0
     }
 
-    /// Starts the instance, or finds out that it is there.
+    /// Starts the instance, or connects to a running one.
     fn start(&mut self, volume: &Arc<dyn Volume>, startup: &Startup) -> Result<(), TargetError>;
 
     /// A session, in `master`.
     fn connect(&self) -> Result<Box<dyn Session>, TargetError>;
 
-    /// Stops the instance; no error when none runs. Files may stay: the lab removes them. An instance that is
-    /// not ours to stop is left alone.
+    /// Stops the instance; no error if none runs. Its files may stay: the lab removes them. An instance that
+    /// was already running is not stopped.
     fn stop(&mut self) -> Result<(), TargetError>;
 
     /// Creates a database.
@@ -104,13 +105,13 @@ pub trait Target: Debug {
         session.batch(&statement).map(|_| ())
     }
 
-    /// Everything that is counted, read by this session.
+    /// All counters, read by this session.
     fn counters(&self, session: &mut dyn Session, database: &str) -> Result<Counters, TargetError> {
         counters::read(session, database)
     }
 }
 
-/// The number that a session gave a statement it prepared.
+/// The number of a prepared statement of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StatementId(pub usize);
 
@@ -119,17 +120,17 @@ pub trait Session: Send {
     /// Runs a batch. The first error ends it.
     fn batch(&mut self, text: &str) -> Result<Reply, TargetError>;
 
-    /// Reads a text that is run many times, with parameters declared as `sp_executesql` has them:
+    /// Prepares a text that is run many times, with parameters declared in the form of `sp_executesql`:
     /// `"@id int, @name varchar(50)"`.
     fn prepare(&mut self, text: &str, parameters: &str) -> Result<StatementId, TargetError>;
 
-    /// Runs a prepared text and discards its rows; gives how many rows it returned or changed.
+    /// Runs a prepared text and discards its rows; returns how many rows it returned or changed.
     fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError>;
 
-    /// Runs a prepared text and gives its rows.
+    /// Runs a prepared text and returns its rows.
     fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError>;
 
-    /// What ends the statement under way, from another thread.
+    /// A function that cancels the statement under way, to be called from another thread.
     fn canceller(&self) -> Box<dyn Fn() + Send + Sync>;
 
     /// The batches of a script: separated by `GO` on a line of its own, an optional count behind it.
@@ -144,7 +145,7 @@ pub trait Session: Send {
     }
 }
 
-/// The batches of a script, each with how often it is run.
+/// The batches of a script, each with its number of executions.
 pub fn batches(text: &str) -> Vec<(String, u32)> {
     let mut found = Vec::new();
     let mut batch = String::new();

@@ -1,8 +1,8 @@
-//! A target with recorded answers, for tests: no engine, no instance, only what a server would say.
+//! A target with recorded answers, for tests: no engine, no instance, only the answers of a server.
 //!
-//! It counts what it is told to insert, and answers the queries for counters from a recording in which some
-//! figures follow that count. A batch that the recording does not have is an error: an experiment that asks
-//! for something else fails its test.
+//! It counts the rows of INSERT statements, and answers the queries for counters from a recording in which
+//! some figures depend on that count. A batch that is not in the recording is an error: an experiment that
+//! sends another batch fails its test.
 
 use super::{
     DatabaseLayout, Need, Reply, Session, Startup, StatementId, Target, TargetError, Value,
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) struct Tape {
     /// Rows that were inserted.
     pub(crate) rows: AtomicU64,
-    /// Rows that get lost, to see whether anybody counts.
+    /// Rows that get lost, to test whether the experiment counts them.
     pub(crate) lost: AtomicU64,
     /// Ctrl-C after so many rows; 0 for never.
     pub(crate) cancel_at: AtomicU64,
@@ -118,7 +118,7 @@ fn rows(rows: Vec<Vec<Value>>) -> Reply {
 }
 
 impl Voice {
-    /// One WRITELOG wait of 10 ms a row, of which a session sees its own: none before the load.
+    /// One WRITELOG wait of 10 ms for each row. A session sees its own: none before the load.
     fn waits(&self, share: u64) -> Reply {
         let count = self.tape.rows.load(Ordering::Relaxed) / share;
         rows(vec![vec![

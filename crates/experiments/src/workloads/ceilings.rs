@@ -1,12 +1,12 @@
-//! What the volumes can do without an engine: the bounds that the runs are held against.
+//! The limits of the volumes without an engine, with which the runs are compared.
 //!
-//! Measured as the engine writes: durable log writes two at a time, of the sizes that group commit makes;
-//! data in batches of eight runs of 32 pages, by one writer and by several. Measured anew before the first
-//! run of each block, since what a volume can do changes while an experiment lasts, and written into the
-//! journal, so that the same journal gives the same report. A bound is the most that was seen.
+//! The measurement writes as the engine does: durable log writes two at a time, in the sizes that group
+//! commit makes; data in batches of eight runs of 32 pages, by one writer and by several. It is repeated
+//! before the first run of each block, because the limits change during an experiment, and stored in the
+//! journal, so that the same journal gives the same report. A limit is the highest rate that was measured.
 //!
-//! The log's bound depends on how much a write carries: ten times the bytes take nowhere near ten times as
-//! long. So each run is held against the rate at its own mean size, read off the curve of measured sizes.
+//! The limit of the log depends on the size of a write: ten times the bytes take much less than ten times as
+//! long. So each run is compared with the rate at its own mean size, from the curve of measured sizes.
 
 use super::place::RunPlace;
 use furrow_io::time::{Duration, Moment};
@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 const KIB: usize = 1024;
 const MIB: f64 = 1024.0 * 1024.0;
-/// From a lone commit to as many blocks as one write of the log takes.
+/// From a single commit to the largest number of blocks in one write of the log.
 const LOG_WRITE_BYTES: [usize; 5] = [4 * KIB, 16 * KIB, 64 * KIB, 256 * KIB, 1020 * KIB];
-/// Writes of the log that are under way at once.
+/// Writes of the log that run at the same time.
 const LOG_WRITERS: u32 = 2;
-/// A batch of write-back: so many runs of neighbouring pages, handed over together.
+/// A run of neighbouring pages in a batch of write-back.
 const RUN_BYTES: usize = 256 * KIB;
 const BATCH_RUNS: usize = 8;
 /// Writers on each volume.
@@ -47,7 +47,7 @@ impl Bound {
         }
     }
 
-    /// The category of waits that runs into it.
+    /// The limit that a category of waits depends on.
     pub(crate) fn of_category(category: &str) -> Option<Bound> {
         match category {
             "Tran Log IO" => Some(Bound::Log),
@@ -56,7 +56,7 @@ impl Bound {
         }
     }
 
-    /// Files that measuring takes: in the log's directory, or in each directory of data files.
+    /// Files for the measurement: in the log's directory, or in each directory of data files.
     pub(crate) fn files(self, place: &RunPlace) -> Vec<PathBuf> {
         let mut directories: Vec<PathBuf> = Vec::new();
         let (of, each) = match self {
@@ -75,7 +75,7 @@ impl Bound {
     }
 }
 
-/// How long and how large.
+/// Duration and size of the measurement.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Effort {
     /// Time for each measurement.
@@ -85,7 +85,8 @@ pub(crate) struct Effort {
 }
 
 impl Effort {
-    /// What suits runs that insert so much: a small part of the time and the space that they take.
+    /// An effort suitable for runs that insert this much: a small part of the time and the space that they
+    /// take.
     pub(crate) fn for_runs_of(total_bytes: u64) -> Effort {
         const BATCH: u64 = (RUN_BYTES * BATCH_RUNS) as u64;
         let span_ms = (total_bytes >> 20).clamp(40, 400);
@@ -97,7 +98,7 @@ impl Effort {
     }
 }
 
-/// Measures a bound in files that do not exist yet: those of [`Bound::files`], which stay.
+/// Measures a limit in files that do not exist yet: those of [`Bound::files`], which stay.
 pub(crate) fn measure(
     bound: Bound,
     volume: &dyn Volume,
@@ -143,7 +144,7 @@ pub(crate) fn measure(
     Ok(probes)
 }
 
-/// Bytes a second that this file takes in durable writes of so many bytes.
+/// Rate of durable writes of `bytes` bytes to this file, in bytes a second.
 fn log_rate(file: &dyn furrow_io::File, bytes: usize, effort: Effort) -> Result<f64, IoError> {
     let places = (effort.file_bytes / bytes as u64).max(1);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
@@ -163,7 +164,7 @@ fn log_rate(file: &dyn furrow_io::File, bytes: usize, effort: Effort) -> Result<
     Ok(rate(&done, start))
 }
 
-/// Bytes a second that these files take together, each from a writer of its own.
+/// Rate of all these files together, each with a writer of its own, in bytes a second.
 fn data_rate(
     files: &[std::sync::Arc<dyn furrow_io::File>],
     effort: Effort,
@@ -200,7 +201,7 @@ fn rate(done: &AtomicU64, start: Moment) -> f64 {
     done.load(Ordering::Relaxed) as f64 / (start.elapsed_us().max(1) as f64 / 1e6)
 }
 
-/// Runs `body` in so many threads, each with its place; the first error counts.
+/// Runs `body` in several threads, each with its number; returns the first error.
 fn side_by_side(
     threads: usize,
     body: &(dyn Fn(usize) -> Result<(), IoError> + Sync),
@@ -238,9 +239,9 @@ fn best_by_size(bound: Bound, history: &History) -> Vec<(f64, f64)> {
     envelope(&best)
 }
 
-/// What each size can do at least, by what the others did: a smaller write takes no longer than a larger one,
-/// and a larger one carries no fewer bytes a second than a smaller one. A size whose turn fell into a moment
-/// when somebody else had the device is mended by its neighbours.
+/// The least rate of each size that follows from the other sizes: a smaller write takes no longer than a
+/// larger one, and a larger one has no lower rate than a smaller one. This corrects a size that was measured
+/// while another process used the device.
 fn envelope(measured: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let at_least = |bytes: f64| {
         let by = |&(other, rate): &(f64, f64)| rate * (bytes / other).min(1.0);
@@ -252,7 +253,7 @@ fn envelope(measured: &[(f64, f64)]) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The rate at a size between measured ones, on a straight line of logarithms; the nearest one outside.
+/// The rate at a size, interpolated between measured sizes on a logarithmic scale; the nearest one outside.
 fn at_size(curve: &[(f64, f64)], bytes: f64) -> Option<f64> {
     let after = curve.iter().position(|point| point.0 >= bytes);
     match after {
@@ -266,7 +267,7 @@ fn at_size(curve: &[(f64, f64)], bytes: f64) -> Option<f64> {
     }
 }
 
-/// What a run made of a bound: bytes a second, and the mean size of its writes.
+/// The use of a limit in a run: bytes a second, and the mean size of its writes.
 fn used(run: &Run, bound: Bound) -> Option<(f64, f64)> {
     let of = |role: FileRole| match bound {
         Bound::Log => role == FileRole::Log,
@@ -281,7 +282,7 @@ fn used(run: &Run, bound: Bound) -> Option<(f64, f64)> {
     (writes > 0).then(|| (rate, bytes as f64 / writes as f64))
 }
 
-/// What a level made of a bound, means over its runs.
+/// The use of a limit at a level: means over its runs.
 struct Use {
     level: String,
     rate: f64,
@@ -314,7 +315,7 @@ fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
         .collect()
 }
 
-/// A bound and the level that came closest to it.
+/// A limit and the level that came closest to it.
 pub(crate) fn ceiling(bound: Bound, history: &History) -> Ceiling {
     let curve = best_by_size(bound, history);
     let share = |used: &Use| used.limit.map_or(used.rate, |limit| used.rate / limit);
@@ -335,7 +336,7 @@ pub(crate) fn ceiling(bound: Bound, history: &History) -> Ceiling {
     }
 }
 
-/// How a bound was measured.
+/// How a limit was measured.
 fn how(bound: Bound, closest: Option<&Use>, history: &History) -> String {
     let mut rounds: Vec<u32> = history.ceilings.iter().map(|(run, _)| *run).collect();
     rounds.dedup();

@@ -1,4 +1,4 @@
-//! The changes that there are, and why one cannot be applied.
+//! The kinds of page changes, and the errors of applying one.
 
 use super::rows::RowList;
 use crate::{MapInit, PageError, PageId, PageInit, PageType, PfsByte, TxnId};
@@ -6,13 +6,13 @@ use crate::{MapInit, PageError, PageId, PageInit, PageType, PfsByte, TxnId};
 /// A change of one page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Change<'a> {
-    /// Makes an empty page.
+    /// Formats an empty page.
     Format(PageInit),
-    /// Makes an empty page whose rows are not in the log. The caller that fills the page makes it durable
-    /// before anything is logged that depends on the rows, above all its commit. Redo that does not find the
-    /// page on the disk may make it empty only for a transaction that has not ended.
+    /// Formats an empty page whose rows are not in the log. The caller that fills the page makes it durable
+    /// before it logs anything that depends on the rows, above all its commit. If redo does not find the page
+    /// on the disk, it may format it as empty only for a transaction that has not ended.
     FormatForced(PageInit),
-    /// Makes a fresh map page.
+    /// Formats a map page.
     FormatMap(MapInit),
     /// Inserts a record; the slots from there on move up (index pages).
     InsertRow {
@@ -33,7 +33,7 @@ pub enum Change<'a> {
         /// How many.
         count: u16,
     },
-    /// Appends records behind the last slot: what a split moves, what a bulk load fills in.
+    /// Appends records behind the last slot: rows that a split moves or a bulk load inserts.
     LoadRows(RowList<'a>),
     /// Replaces a record.
     ReplaceRow {
@@ -77,7 +77,7 @@ pub enum Change<'a> {
     },
     /// Adds to the count of ghost records.
     SetGhosts {
-        /// How many came (or, negative, went).
+        /// The change of the count; negative if ghosts were removed.
         delta: i16,
     },
     /// Sets the bytes reserved for the undo of a transaction.
@@ -119,7 +119,7 @@ pub enum Change<'a> {
         /// To what.
         value: PfsByte,
     },
-    /// The whole page, the free bytes between records and slot array left out.
+    /// The whole page without the free bytes between records and slot array.
     Image {
         /// The page from its first byte on.
         head: &'a [u8],
@@ -140,16 +140,16 @@ pub enum ChangeError {
         /// The tag.
         tag: u8,
     },
-    /// A field's value makes no sense.
+    /// A field has an invalid value.
     #[error("change {tag:#04x}: bad field")]
     BadField {
         /// The tag.
         tag: u8,
     },
-    /// The first entry of a group claims to be on the page of the entry before.
+    /// The first entry of a group states that it has the same page as the entry before.
     #[error("change without a page")]
     NoPage,
-    /// Pages of this type do not take this change, or the page's map is damaged.
+    /// Pages of this type do not accept this change, or the page's map is damaged.
     #[error("change does not suit a {kind} page")]
     Unsuitable {
         /// Type of the page.
@@ -163,7 +163,7 @@ pub enum ChangeError {
         /// How many bytes or entries.
         len: usize,
     },
-    /// The page does not take the change.
+    /// The page rejects the change.
     #[error(transparent)]
     Page(#[from] PageError),
 }
@@ -185,7 +185,7 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Whether the page afterwards does not depend on the page before.
+    /// Whether the result does not depend on the page's earlier content.
     pub const fn rebuilds(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! What may be typed.
+//! Arguments of the command line.
 
 use super::backup::BackupArguments;
 use super::disk::DiskArguments;
@@ -9,7 +9,7 @@ use furrow_lab::size::parse_size;
 use furrow_observe::traceflags::TraceFlag;
 use std::path::PathBuf;
 
-/// SQL Server's storage engine, built anew, and a lab on top of it.
+/// SQL Server's storage engine, rebuilt in Rust, and a lab on top of it.
 #[derive(Debug, Parser)]
 #[command(name = "furrow", version, about, max_term_width = 100)]
 pub(crate) struct Arguments {

@@ -1,4 +1,4 @@
-//! `furrow check`: are these data files, or the backups in these files, sound?
+//! `furrow check`: checks data files, or the databases in backups.
 
 use super::args::CheckArguments;
 use super::backup::{self, Scratch};
@@ -25,7 +25,7 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
         print(&report, &mut out)
     };
     match printed.and_then(|()| out.flush()) {
-        // Who closes the output early (`| head`) still gets the exit code.
+        // If the reader closes the output early (`| head`), the exit code is still returned.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             return Err(Failure::new(USAGE, format!("cannot print: {error}")));
         }

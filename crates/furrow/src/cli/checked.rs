@@ -1,4 +1,4 @@
-//! The check of data files, as `check` and `backup` run it.
+//! The check of data files for `check` and `backup`.
 
 use furrow_check::{CheckError, Finding, Options, Progress, Report, Scratch, check_within};
 use furrow_datafile::DataFiles;
@@ -33,7 +33,7 @@ pub(super) fn check_files(
     report
 }
 
-/// One line that is written over, once a percent.
+/// Rewrites one line at each percent.
 fn show(shown: &AtomicU64, progress: Progress) {
     let percent = progress.pages_done * 100 / progress.pages_total.max(1);
     if shown.fetch_max(percent, Ordering::Relaxed) < percent {

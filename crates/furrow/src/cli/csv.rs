@@ -1,16 +1,16 @@
-//! CSV as RFC 4180 defines it, with a line feed alone at the end of a line. NULL is an empty field, a text
-//! without characters is `""`.
+//! CSV as RFC 4180 defines it, but with a line feed at the end of a line. NULL is an empty field, an empty
+//! text is `""`.
 
 use csv_core::{QuoteStyle, WriteResult, Writer, WriterBuilder};
 use furrow_types::Value;
 use std::io::{self, Write};
 
-/// A line that grows cell by cell.
+/// A line that is built cell by cell.
 #[derive(Debug)]
 pub(crate) struct CsvLine {
-    /// Quotes a cell that needs it.
+    /// Quotes a cell if necessary.
     plain: Writer,
-    /// Quotes every cell: for a text without characters, which must differ from NULL.
+    /// Quotes every cell: for an empty text, which must differ from NULL.
     quoting: Writer,
     /// The line so far. Each cell ends with a comma.
     bytes: Vec<u8>,
@@ -33,7 +33,7 @@ impl CsvLine {
             &mut self.plain
         };
         let start = self.bytes.len();
-        // Every byte a quotation mark that is doubled, two around the cell, and the comma.
+        // At most: every byte is a doubled quotation mark, two marks enclose the cell, and a comma follows.
         self.bytes.resize(start + 2 * text.len() + 3, 0);
         let free = self.bytes.get_mut(start..).unwrap_or_default();
         let (result, read, written) = writer.field(text.as_bytes(), free);
@@ -44,7 +44,7 @@ impl CsvLine {
         self.bytes.truncate(start + written + ended);
     }
 
-    /// Appends a value as it prints, but a number with the zero before the point that other programs want.
+    /// Appends a value in its printed form; a number gets a zero before the point, which other programs need.
     pub(crate) fn push_value(&mut self, value: &Value) {
         if value.is_null() {
             return self.bytes.push(b',');

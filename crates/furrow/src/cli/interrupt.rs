@@ -1,10 +1,10 @@
-//! Ctrl-C: the first one asks to stop and clean up, the second one ends the process at once.
+//! Ctrl-C: the first one requests a stop with clean-up, the second one ends the process at once.
 
 use super::{FAILED, Failure, INTERRUPTED};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that the first Ctrl-C (or a polite kill) sets.
+/// A flag that the first Ctrl-C (or SIGTERM) sets.
 pub(super) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
     let seen = Arc::clone(&flag);

@@ -1,4 +1,4 @@
-//! `furrow lab`: lists experiments, runs them, goes on with them, explains what they would do.
+//! `furrow lab`: lists, runs, resumes and explains experiments.
 
 mod condition;
 mod notify;
@@ -72,7 +72,7 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
     }
 }
 
-/// Runs an experiment to its end or a stop, and leaves its files.
+/// Runs an experiment to its end or until it is stopped, and writes its files.
 fn carry_out(
     options: &RunArguments,
     mut start: Start,
@@ -134,7 +134,7 @@ fn view(options: &ViewArguments, experiment: &dyn Experiment) -> View {
     )))
 }
 
-/// The line that is written over goes before the summary comes.
+/// Clears the progress line before the summary is printed.
 fn clear_line(view: &View) {
     let width = Style::of_stdout().width;
     let quiet = ProgressView::new(std::io::stderr(), Mode::Quiet, width, Default::default());

@@ -1,20 +1,20 @@
-//! The program: what is typed, what is printed, what a script gets as exit code.
+//! The program: command line, output, exit codes.
 //!
 //! # Purpose
-//! Thin: it reads options, hands them to the lab or to the reader of data files, and prints. Errors are
-//! plain sentences on standard error that say what to do.
+//! A thin layer: it parses options, passes them to the engine, the lab or the reader of data files, and
+//! prints. Errors are plain sentences on standard error that say what to do.
 //!
 //! # Exit codes
 //! | code | meaning |
 //! |---|---|
 //! | 0 | done |
 //! | 1 | failed |
-//! | 2 | the command line makes no sense |
+//! | 2 | the command line is wrong |
 //! | 3 | refused before anything began: too little space, a directory in use, a name taken, no such file |
-//! | 130 | interrupted; what was made is removed, `--resume` goes on |
+//! | 130 | interrupted; files that were created are removed, `--resume` continues |
 //!
-//! `check` has codes of its own: 0 nothing is wrong, 1 something is, 2 it could not be checked. `sql` ends
-//! with 0 whatever its statements said, unless `-b`, `-V` or `:exit(QUERY)` ask otherwise.
+//! `check` has codes of its own: 0 no findings, 1 findings, 2 the check was not possible. `sql` returns 0
+//! even if statements failed, unless `-b`, `-V` or `:exit(QUERY)` says otherwise.
 //!
 //! # What can fail
 //! [`Failure`], with its code.
@@ -41,7 +41,7 @@ use std::process::ExitCode;
 pub(crate) fn run() -> ExitCode {
     furrow_io::process::survive_file_size_limit();
     furrow_io::heap::prepare();
-    // Clap ends the process itself for --help (0) and for what it cannot read (2).
+    // Clap ends the process itself for --help (0) and for a wrong command line (2).
     let arguments = args::Arguments::parse();
     let done = match &arguments.command {
         args::Command::Lab(command) => lab::run(&command.command),

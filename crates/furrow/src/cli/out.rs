@@ -1,4 +1,4 @@
-//! A file written from front to back.
+//! A file written sequentially.
 
 use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, SystemVolume, Volume};
 use std::io::Write;
@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 /// Bytes written at once.
 const BLOCK: usize = 1 << 20;
-/// What lengths are rounded up to until the end is known: direct I/O wants whole sectors.
+/// Until the end is known, lengths are rounded up to this: direct I/O needs whole sectors.
 const SECTOR: usize = 4096;
 
-/// A new file. Dropping it without an error before writes what is left and cuts it to length.
+/// A new file. Unless a write failed, dropping it writes what is buffered and cuts the file to its length.
 pub(crate) struct OutFile {
     file: Arc<dyn File>,
     path: PathBuf,
@@ -20,11 +20,11 @@ pub(crate) struct OutFile {
     written: u64,
 }
 
-/// Can remove the file once nobody writes it.
+/// Removes the file after its writer is gone.
 pub(crate) struct Keeper(PathBuf);
 
 impl Keeper {
-    /// Removes the file; what cannot be removed stays.
+    /// Removes the file; an error is ignored.
     pub(crate) fn remove(&self) {
         let _stays = SystemVolume::new().remove(&self.0);
     }
@@ -43,7 +43,7 @@ pub(super) fn other(error: IoError) -> std::io::Error {
 }
 
 impl OutFile {
-    /// A file that must not exist yet.
+    /// Creates a file that must not exist yet.
     pub(crate) fn create(path: &Path) -> std::io::Result<OutFile> {
         let file = SystemVolume::new()
             .open(path, Open::Create, Access::Log)
@@ -57,7 +57,7 @@ impl OutFile {
         })
     }
 
-    /// A file that takes the place of one that is there.
+    /// Creates a file, or replaces an existing one.
     pub(crate) fn replace(path: &Path) -> std::io::Result<OutFile> {
         let volume = SystemVolume::new();
         if volume.exists(path).map_err(other)? {
@@ -87,7 +87,7 @@ impl Write for OutFile {
         Ok(taken)
     }
 
-    /// Everything is in the file, and durable; more may follow.
+    /// Makes all data in the file durable; more may be written afterwards.
     fn flush(&mut self) -> std::io::Result<()> {
         let padded = self.filled.div_ceil(SECTOR) * SECTOR;
         if padded > 0 {
@@ -124,7 +124,7 @@ mod tests {
             let mut out = OutFile::create(&path).unwrap();
             let (first, rest) = bytes.split_at(length / 3);
             out.write_all(first).unwrap();
-            // In the middle too: what follows must overwrite the padding.
+            // A flush in the middle pads the file: the data after it must overwrite the padding.
             out.flush().unwrap();
             out.write_all(rest).unwrap();
             out.flush().unwrap();

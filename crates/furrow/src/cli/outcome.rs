@@ -1,8 +1,8 @@
-//! How a command ends, and what it prints.
+//! Exit codes of commands, and printing.
 
 use std::io::Write;
 
-/// Why the program ends without having done what was asked.
+/// Why a command did not do what the user requested.
 #[derive(Debug)]
 pub(super) struct Failure {
     pub(super) code: u8,
@@ -27,8 +27,8 @@ impl Failure {
         }
     }
 
-    /// What printing ran into. Standard output that is closed early (`| head`) is no failure of ours, but
-    /// there is no more to do.
+    /// An error of printing. If standard output is closed early (`| head`), this is no failure, but there is
+    /// no more to do.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "the shape that map_err takes"

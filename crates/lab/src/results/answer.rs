@@ -1,4 +1,4 @@
-//! The answer, its reasons, and what it is held against.
+//! The answer, its evidence, and the published result that it is compared with.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -135,10 +135,10 @@ pub struct Published {
     pub setting: String,
     /// Its figures.
     pub points: Vec<PublishedPoint>,
-    /// Whether the points are read off a chart or told in words rather than given as numbers.
+    /// Whether the points are read off a chart or stated in words rather than given as numbers.
     #[serde(default)]
     pub approximate: bool,
-    /// Statements of the source held against ours: the statement, ours, and whether they go the same way.
+    /// Statements of the source compared with ours: the statement, ours, and whether they agree.
     #[serde(default)]
     pub comparisons: Vec<(String, String, Option<bool>)>,
 }

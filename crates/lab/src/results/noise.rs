@@ -1,4 +1,4 @@
-//! How far the figures can be trusted.
+//! How reliable the figures are.
 
 use super::Interval;
 use schemars::JsonSchema;
@@ -67,9 +67,9 @@ pub struct Mde {
     /// Smallest fall that is found, a fraction: the same step of the logarithm, downwards.
     #[serde(default)]
     pub effect_down: f64,
-    /// Coefficient of variation it was reckoned with, a fraction.
+    /// Coefficient of variation that it was calculated with, a fraction.
     pub cv: f64,
-    /// Blocks it was reckoned with.
+    /// Blocks that it was calculated with.
     pub blocks: u32,
     /// Power, a fraction: 0.9.
     pub power: f64,

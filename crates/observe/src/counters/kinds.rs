@@ -20,20 +20,20 @@ class_table! {
         PageLookups "Page lookups/sec" (BM, PerSecond), "Requests to find a page in the pool.";
         PageReads "Page reads/sec" (BM, PerSecond), "Pages read from files.";
         PageWrites "Page writes/sec" (BM, PerSecond), "Pages written to files.";
-        ReadaheadPages "Readahead pages/sec" (BM, PerSecond), "Pages read before anybody asked for them.";
-        LazyWrites "Lazy writes/sec" (BM, PerSecond), "Pages written to make room.";
+        ReadaheadPages "Readahead pages/sec" (BM, PerSecond), "Pages read before a thread requested them.";
+        LazyWrites "Lazy writes/sec" (BM, PerSecond), "Pages written to free their frames.";
         CheckpointPages "Checkpoint pages/sec" (BM, PerSecond), "Pages written by checkpoints.";
         BackgroundWriterPages "Background writer pages/sec" (BM, PerSecond),
             "Pages written to keep recovery short.";
         FreeListStalls "Free list stalls/sec" (BM, PerSecond), "Requests that waited for a free frame.";
         PageLifeExpectancy "Page life expectancy" (BM, Gauge),
-            "Seconds that a page stays which nobody uses again: one turn of the pool's clock hand.";
+            "Seconds that an unused page stays in the pool: one turn of its clock hand.";
         DatabasePages "Database pages" (BM, Gauge), "Pages in the pool.";
         TargetPages "Target pages" (BM, Gauge), "Pages that the pool may hold.";
         DataFileSizeKb "Data File(s) Size (KB)" (DB, Gauge), "Size of all data files.";
         LogFileSizeKb "Log File(s) Size (KB)" (DB, Gauge), "Size of all log files.";
         LogFileUsedSizeKb "Log File(s) Used Size (KB)" (DB, Gauge), "The part of the log that is in use.";
-        PercentLogUsed "Percent Log Used" (DB, Share), "That part in percent.";
+        PercentLogUsed "Percent Log Used" (DB, Share), "The part of the log that is in use, in percent.";
         LogFlushes "Log Flushes/sec" (DB, PerSecond), "Log writes.";
         LogBytesFlushed "Log Bytes Flushed/sec" (DB, PerSecond), "Bytes of log written.";
         LogFlushWaits "Log Flush Waits/sec" (DB, PerSecond), "Commits that waited for a log write.";
@@ -49,34 +49,36 @@ class_table! {
         BulkCopyRows "Bulk Copy Rows/sec" (DB, PerSecond), "Rows loaded in bulk.";
         ShrinkDataMovementBytes "Shrink Data Movement Bytes/sec" (DB, PerSecond),
             "Bytes moved to shrink files.";
-        ExtentsAllocated "Extents Allocated/sec" (AM, PerSecond), "Extents given to objects.";
-        ExtentDeallocations "Extent Deallocations/sec" (AM, PerSecond), "Extents given back.";
-        PagesAllocated "Pages Allocated/sec" (AM, PerSecond), "Pages given to objects.";
-        MixedPageAllocations "Mixed page allocations/sec" (AM, PerSecond), "Pages given from mixed extents.";
+        ExtentsAllocated "Extents Allocated/sec" (AM, PerSecond), "Extents allocated to objects.";
+        ExtentDeallocations "Extent Deallocations/sec" (AM, PerSecond), "Extents freed.";
+        PagesAllocated "Pages Allocated/sec" (AM, PerSecond), "Pages allocated to objects.";
+        MixedPageAllocations "Mixed page allocations/sec" (AM, PerSecond),
+            "Pages allocated in mixed extents.";
         PageSplits "Page Splits/sec" (AM, PerSecond), "Pages split, the last page of an ascending key too.";
-        FreeSpaceScans "FreeSpace Scans/sec" (AM, PerSecond), "Searches of a heap's pages for room.";
+        FreeSpaceScans "FreeSpace Scans/sec" (AM, PerSecond), "Searches of a heap's pages for free space.";
         FreeSpacePageFetches "FreeSpace Page Fetches/sec" (AM, PerSecond),
-            "Pages looked at in those searches.";
-        ForwardedRecords "Forwarded Records/sec" (AM, PerSecond), "Rows found by way of a forwarding stub.";
+            "Pages read in those searches.";
+        ForwardedRecords "Forwarded Records/sec" (AM, PerSecond), "Rows found through a forwarding stub.";
         FullScans "Full Scans/sec" (AM, PerSecond), "Scans of whole tables or indexes.";
         IndexSearches "Index Searches/sec" (AM, PerSecond), "Descents of B-trees.";
         TableLockEscalations "Table Lock Escalations/sec" (AM, PerSecond),
-            "Row or page locks changed for a table lock.";
-        WorktablesCreated "Worktables Created/sec" (AM, PerSecond), "Tables made for the engine's own use.";
+            "Row or page locks replaced by a table lock.";
+        WorktablesCreated "Worktables Created/sec" (AM, PerSecond),
+            "Tables created for the engine's own use.";
         LatchWaits "Latch Waits/sec" (LA, PerSecond), "Latch requests that waited.";
         AverageLatchWaitTime "Average Latch Wait Time (ms)" (LA, Average), "Mean time of those waits.";
         AverageLatchWaitTimeBase "Average Latch Wait Time Base" (LA, Base),
             "Number of those waits, for the mean.";
         TotalLatchWaitTime "Total Latch Wait Time (ms)" (LA, PerSecond), "Time of those waits.";
-        LockRequests "Lock Requests/sec" (LO, PerSecond), "Locks asked for.";
+        LockRequests "Lock Requests/sec" (LO, PerSecond), "Locks requested.";
         LockWaits "Lock Waits/sec" (LO, PerSecond), "Locks that were waited for.";
         LockWaitTime "Lock Wait Time (ms)" (LO, PerSecond), "Time of those waits.";
         Deadlocks "Number of Deadlocks/sec" (LO, PerSecond), "Requests that ended in a deadlock.";
         LockTimeouts "Lock Timeouts/sec" (LO, PerSecond), "Requests that timed out.";
         BatchRequests "Batch Requests/sec" (SQ, PerSecond), "Batches received.";
-        SqlCompilations "SQL Compilations/sec" (SQ, PerSecond), "Plans made.";
+        SqlCompilations "SQL Compilations/sec" (SQ, PerSecond), "Plans created.";
         UserConnections "User Connections" (GS, Gauge), "Sessions of users.";
-        TempTablesCreationRate "Temp Tables Creation Rate" (GS, PerSecond), "Temporary tables made.";
+        TempTablesCreationRate "Temp Tables Creation Rate" (GS, PerSecond), "Temporary tables created.";
     }
 }
 

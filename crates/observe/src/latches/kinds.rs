@@ -9,14 +9,15 @@ class_table! {
         AccessMethodsDatasetParent "ACCESS_METHODS_DATASET_PARENT" "access",
             "The shared state of a parallel scan.";
         AccessMethodsScanRangeGenerator "ACCESS_METHODS_SCAN_RANGE_GENERATOR" "access",
-            "The hand-out of ranges to the threads of a parallel scan.";
+            "The distribution of ranges to the threads of a parallel scan.";
         AccessMethodsHobtVirtualRoot "ACCESS_METHODS_HOBT_VIRTUAL_ROOT" "access",
             "The root of a B-tree while it changes.";
         AccessMethodsHobtCount "ACCESS_METHODS_HOBT_COUNT" "access",
             "Row and page counts of a heap or B-tree.";
-        AllocCreateRingBuf "ALLOC_CREATE_RINGBUF" "space", "The making of the ring of allocation events.";
-        AllocExtentCache "ALLOC_EXTENT_CACHE" "space", "The extents a heap or B-tree has room in.";
-        AllocFreeSpaceCache "ALLOC_FREESPACE_CACHE" "space", "The pages a heap has room in.";
+        AllocCreateRingBuf "ALLOC_CREATE_RINGBUF" "space", "The creation of the ring of allocation events.";
+        AllocExtentCache "ALLOC_EXTENT_CACHE" "space",
+            "The extents in which a heap or B-tree has free pages.";
+        AllocFreeSpaceCache "ALLOC_FREESPACE_CACHE" "space", "The pages of a heap with free space.";
         FgcbAddRemove "FGCB_ADD_REMOVE" "space",
             "The list of files of a filegroup: adding, removing, growing.";
         Fcb "FCB" "space", "The control block of a file.";
@@ -24,11 +25,11 @@ class_table! {
         FileManager "FILE_MANAGER" "space", "The list of files of a database.";
         DbccFileCheckObject "DBCC_FILE_CHECK_OBJECT" "check", "The state of a file under check.";
         DbccMultiObjectScanner "DBCC_MULTIOBJECT_SCANNER" "check",
-            "The hand-out of pages to the threads of a check.";
+            "The distribution of pages to the threads of a check.";
         DbccObjectMetadata "DBCC_OBJECT_METADATA" "check", "Metadata that the threads of a check share.";
-        DbccCheckAggregate "DBCC_CHECK_AGGREGATE" "check", "The gathering of facts of a check.";
+        DbccCheckAggregate "DBCC_CHECK_AGGREGATE" "check", "The collection of a check's facts.";
         DbccCheckTableInit "DBCC_CHECK_TABLE_INIT" "check", "The start of a table's check.";
-        DbccPfsStatus "DBCC_PFS_STATUS" "check", "What a check knows of PFS pages.";
+        DbccPfsStatus "DBCC_PFS_STATUS" "check", "A check's data about PFS pages.";
         DbccPerf "DBCC_PERF" "check", "The figures of a check's performance.";
         DbccBitmap "DBCC_BITMAP" "check", "A bit map that the threads of a check share.";
         LogManager "LOG_MANAGER" "log", "The log's list of virtual files: growth, reuse.";
@@ -41,7 +42,7 @@ class_table! {
         TraceController "TRACE_CONTROLLER" "other", "The list of traces under way.";
         NestingTransactionFull "NESTING_TRANSACTION_FULL" "txn", "A transaction that several threads change.";
         NestingTransactionReadOnly "NESTING_TRANSACTION_READONLY" "txn",
-            "A transaction that several threads read in.";
+            "A transaction in which several threads read.";
         VersioningState "VERSIONING_STATE" "txn", "The state of row versions of a database.";
         VersioningTransaction "VERSIONING_TRANSACTION" "txn", "A transaction that uses row versions.";
         VersioningTransactionList "VERSIONING_TRANSACTION_LIST" "txn",

@@ -108,7 +108,7 @@ trace_flags! {
     TRUNCATION_NAMES_COLUMN 460 Recorded GlobalOrSession 1 0 LeaveOn,
         "Truncated strings raise message 2628, which names the column, not 8152.";
     MINIMAL_LOG_INDEXED 610 Recorded GlobalOrSession 1 0 TestFirst,
-        "Bulk loads into indexed tables log as little as they can; the rule since 2016.";
+        "Bulk loads into indexed tables are minimally logged; the default since 2016.";
     NO_GHOST_CLEANUP 661 Acts Global 1 0 TestFirst,
         "Deleted records stay until an index is rebuilt: less work for deletes, more space.";
     NO_FAST_INSERT 692 Recorded GlobalOrSession 1 0 TestFirst,
@@ -134,7 +134,7 @@ trace_flags! {
     DEADLOCK_LIST 1222 Acts Global 1 0 LeaveOn,
         "Deadlocks are reported to the error log, as a list of processes and resources.";
     NO_ESCALATION_BY_COUNT 1224 Acts GlobalOrSession 1 0 TestFirst,
-        "Locks are escalated for want of memory only, not by count.";
+        "Locks are escalated only when memory is short, not by count.";
     LOG_READER_ASYNC 1448 Recorded Global 1 0 TestFirst,
         "The replication log reader does not wait for the slowest replica.";
     LOG_OPERATIONS 1482 Recorded Global 0 0 WhileLooking,
@@ -148,13 +148,13 @@ trace_flags! {
     NO_INDEX_USAGE 2330 Acts Global 0 1 TestFirst,
         "Usage and absence of indexes is not recorded; relieves spinlock OPT_IDX_STATS.";
     SQRT_STATISTICS 2371 Recorded GlobalOrSession 1 0 Obsolete,
-        "Statistics of large tables are renewed sooner; the rule since 2016.";
+        "Statistics of large tables are updated sooner; the default since 2016.";
     CHECK_SERIAL_INDEXES 2508 Recorded Global 0 0 TestFirst,
         "A table's check does not check nonclustered indexes in parallel.";
     CHECK_PRINT_FORWARDED 2509 Recorded Session 0 0 WhileLooking,
         "A table's check prints the number of forwarded records.";
     DBCC_HELP_ALL_OLD 2520 Recorded Session 0 0 WhileLooking,
-        "DBCC HELP knows undocumented commands; older number.";
+        "DBCC HELP shows undocumented commands; older number.";
     CHECK_SERIAL 2528 Acts GlobalOrSession 1 0 TestFirst, "Consistency checks use one thread.";
     READ_INACTIVE_LOG 2537 Recorded Session 0 0 WhileLooking,
         "fn_dblog reads the inactive part of the log too.";
@@ -164,17 +164,17 @@ trace_flags! {
     CHECK_ONE_BATCH 2562 Recorded Global 1 0 TestFirst,
         "A check takes all indexes in one batch: faster, with more tempdb.";
     CHECK_NO_PURITY 2566 Recorded Global 1 0 TestFirst, "Column values are checked only when asked for.";
-    DBCC_HELP_ALL 2588 Recorded Session 0 0 WhileLooking, "DBCC HELP knows undocumented commands.";
+    DBCC_HELP_ALL 2588 Recorded Session 0 0 WhileLooking, "DBCC HELP shows undocumented commands.";
     NO_BACKUP_HISTORY 3001 Recorded Global 0 0 TestFirst, "Backups leave no history.";
     PRINT_BACKUP_STEPS 3004 Acts Session 0 0 WhileLooking,
         "Steps of backup, restore and file creation are printed; with 3604 or 3605.";
     PRINT_BACKUP_DETAIL 3014 Acts Session 0 0 WhileLooking,
         "More detail of backup, restore and file creation is printed.";
     BACKUP_CHECKSUM 3023 Recorded GlobalOrSession 1 0 LeaveOn,
-        "Backups verify and write checksums unless told otherwise.";
-    BACKUP_COMPRESS 3034 Recorded Global 0 0 TestFirst, "Backups are compressed unless told otherwise.";
+        "Backups verify and write checksums by default.";
+    BACKUP_COMPRESS 3034 Recorded Global 0 0 TestFirst, "Backups are compressed by default.";
     BACKUP_NO_COMPRESS 3035 Recorded Global 0 0 TestFirst,
-        "Backups are not compressed unless told otherwise; prevails over 3034.";
+        "Backups are not compressed by default; prevails over 3034.";
     VDI_COMPRESS 3039 Recorded Global 0 0 TestFirst,
         "Backups through the device interface follow the default of compression.";
     BACKUP_NO_PREALLOCATION 3042 Recorded Global 1 0 TestFirst,
@@ -209,11 +209,11 @@ trace_flags! {
     OUTPUT_TO_ERROR_LOG 3605 Acts Session 1 0 WhileLooking, "Trace and DBCC output goes to the error log.";
     SKIP_RECOVERY 3607 Recorded Global 0 1 Dangerous, "No database is recovered at start.";
     RECOVER_MASTER_ONLY 3608 Recorded Global 1 1 Dangerous, "Only master is started at start.";
-    NO_TEMPDB 3609 Recorded Global 0 1 Dangerous, "Tempdb is not made at start.";
+    NO_TEMPDB 3609 Recorded Global 0 1 Dangerous, "Tempdb is not created at start.";
     MASK_ERRORS 3625 Recorded Global 1 0 LeaveOn,
-        "Parameters of messages are masked for those who are not administrators.";
+        "Parameters of messages are masked for users who are not administrators.";
     RELY_ON_FUA 3979 Recorded Global 1 0 TestFirst,
-        "Linux: writes with force-unit-access stand in for flushes of the device.";
+        "Linux: writes with force-unit-access replace flushes of the device.";
     PARTITION_BY_CPU 8048 Recorded Global 1 1 TestFirst,
         "Memory allocators are split by processor rather than by node.";
 }

@@ -90,8 +90,8 @@ class_table! {
         LatchUp "LATCH_UP" LATCH, "An update latch that is not of a page.";
         LatchEx "LATCH_EX" LATCH, "An exclusive latch that is not of a page; the latch classes say which.";
         LatchDt "LATCH_DT" LATCH, "A destroy latch that is not of a page.";
-        LckMSchS "LCK_M_SCH_S" LOCK, "A schema-stability lock: somebody alters the object.";
-        LckMSchM "LCK_M_SCH_M" LOCK, "A schema-modification lock: somebody uses the object.";
+        LckMSchS "LCK_M_SCH_S" LOCK, "A schema-stability lock, while another session alters the object.";
+        LckMSchM "LCK_M_SCH_M" LOCK, "A schema-modification lock, while another session uses the object.";
         LckMS "LCK_M_S" LOCK, "A shared lock.";
         LckMU "LCK_M_U" LOCK, "An update lock.";
         LckMX "LCK_M_X" LOCK, "An exclusive lock.";
@@ -112,28 +112,29 @@ class_table! {
         LckMRxU "LCK_M_RX_U" LOCK, "An exclusive lock on a range, update on its key.";
         LckMRxX "LCK_M_RX_X" LOCK, "An exclusive lock on a range and its key.";
         WriteLog "WRITELOG" LOG, "A commit waits until its log block is durable.";
-        LogBuffer "LOGBUFFER" LOG, "No log buffer is free to take a record.";
+        LogBuffer "LOGBUFFER" LOG, "No log buffer has space for a record.";
         LogMgr "LOGMGR" LOG, "The log is being closed: writes under way have to end.";
-        LogMgrFlush "LOGMGR_FLUSH" LOG, "Somebody waits for the log to be flushed, not for a commit.";
+        LogMgrFlush "LOGMGR_FLUSH" LOG, "A thread waits for a log flush that is not a commit's.";
         LogMgrReserveAppend "LOGMGR_RESERVE_APPEND" LOG,
             "The log is full: truncation or growth must come first.";
         LogMgrQueue "LOGMGR_QUEUE" IDLE, "The log writer waits for work.";
         LogRateGovernor "LOG_RATE_GOVERNOR" LOG, "The rate of log production is capped.";
-        CxPacket "CXPACKET" PARALLEL, "A thread of a parallel operation waits to give rows to an exchange.";
+        CxPacket "CXPACKET" PARALLEL, "A thread of a parallel operation waits to pass rows to an exchange.";
         CxConsumer "CXCONSUMER" (WaitCategory::Parallelism, true),
             "A thread of a parallel operation waits for rows.";
         CxSyncPort "CXSYNC_PORT" PARALLEL, "The threads of a parallel operation open or close an exchange.";
-        CxSyncConsumer "CXSYNC_CONSUMER" PARALLEL, "A consumer waits until all of its exchange arrived.";
+        CxSyncConsumer "CXSYNC_CONSUMER" PARALLEL,
+            "A consumer waits until all consumers of its exchange have arrived.";
         ExecSync "EXECSYNC" PARALLEL, "A parallel operation waits for a step that only one thread may do.";
         SosSchedulerYield "SOS_SCHEDULER_YIELD" (WaitCategory::Cpu, false),
             "A thread used up its turn and let others run.";
         ThreadPool "THREADPOOL" (WaitCategory::WorkerThread, false), "No worker is free to take the task.";
         AsyncIoCompletion "ASYNC_IO_COMPLETION" DISK,
-            "I/O that is not of pages, such as making files or copying a backup.";
+            "I/O other than of pages, such as creating files or copying a backup.";
         IoCompletion "IO_COMPLETION" DISK,
             "Other reads: the log in recovery, sort spills, maps read by a backup.";
         WriteCompletion "WRITE_COMPLETION" DISK,
-            "A write that must end: file headers, what bulk loads force.";
+            "A write that a thread waits for: file headers, bulk loads.";
         ReplicaWrites "REPLICA_WRITES" DISK,
             "The image of a page is written to the file of a database snapshot or of a consistency check.";
         BackupIo "BACKUPIO" DISK, "A backup or restore waits for its device.";
@@ -151,22 +152,22 @@ class_table! {
             "The system makes a file durable.";
         PreemptiveOsCreateFile "PREEMPTIVE_OS_CREATEFILE" OS, "The system opens or creates a file.";
         PreemptiveOsGetDiskFreeSpace "PREEMPTIVE_OS_GETDISKFREESPACE" OS,
-            "The system tells the free space of a volume.";
+            "The system reads the free space of a volume.";
         PreemptiveOsFileOps "PREEMPTIVE_OS_FILEOPS" OS,
             "The system changes the size or the attributes of a file.";
         PreemptiveOsDeleteFile "PREEMPTIVE_OS_DELETEFILE" OS, "The system removes a file.";
         PreemptiveOsSetFileValidData "PREEMPTIVE_OS_SETFILEVALIDDATA" OS,
-            "Space is given to a file without zeroing it.";
-        PreemptiveOsDeviceOps "PREEMPTIVE_OS_DEVICEOPS" OS, "The system tells about a device.";
+            "The system adds space to a file without zeroing it.";
+        PreemptiveOsDeviceOps "PREEMPTIVE_OS_DEVICEOPS" OS, "The system reads properties of a device.";
         PreemptiveOsGenericOps "PREEMPTIVE_OS_GENERICOPS" OS_BENIGN, "Any other call of the system.";
         Chkpt "CHKPT" IDLE, "The checkpoint thread waits to be started.";
         CheckpointQueue "CHECKPOINT_QUEUE" IDLE, "The checkpoint thread waits for the next request.";
         DirtyPagePoll "DIRTY_PAGE_POLL" IDLE, "The background writer waits for the next look at dirty pages.";
         LazyWriterSleep "LAZYWRITER_SLEEP" IDLE, "The lazy writer waits for the next look at free frames.";
         SleepBPoolFlush "SLEEP_BPOOL_FLUSH" (WaitCategory::Checkpoint, false),
-            "A checkpoint holds itself back, to leave I/O to others.";
+            "A checkpoint pauses, to leave I/O to other work.";
         SleepTask "SLEEP_TASK" IDLE, "A background task sleeps.";
-        SleepDbStartup "SLEEP_DBSTARTUP" IDLE, "Somebody waits for the databases to be started.";
+        SleepDbStartup "SLEEP_DBSTARTUP" IDLE, "A session waits until the databases are started.";
         WaitFor "WAITFOR" (WaitCategory::UserWait, true), "The statement WAITFOR.";
         RequestForDeadlockSearch "REQUEST_FOR_DEADLOCK_SEARCH" IDLE,
             "The deadlock monitor waits for its next search.";
@@ -178,7 +179,7 @@ class_table! {
         SqlTraceIncrementalFlushSleep "SQLTRACE_INCREMENTAL_FLUSH_SLEEP" IDLE,
             "The trace writer waits for its next turn.";
         XeTimerEvent "XE_TIMER_EVENT" IDLE, "The event engine waits for its timer.";
-        XeDispatcherWait "XE_DISPATCHER_WAIT" IDLE, "The event engine waits for events to hand on.";
+        XeDispatcherWait "XE_DISPATCHER_WAIT" IDLE, "The event engine waits for events to pass on.";
         ResourceSemaphore "RESOURCE_SEMAPHORE" MEMORY, "A query waits for its memory grant.";
         CMemThread "CMEMTHREAD" MEMORY, "A shared allocator is busy.";
         AsyncNetworkIo "ASYNC_NETWORK_IO" (WaitCategory::Network, false),

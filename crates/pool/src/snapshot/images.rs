@@ -12,7 +12,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Parts of the table, so that writers rarely meet.
+/// Shards of the table, so that writers rarely contend.
 const SHARDS: usize = 64;
 /// Images spilled at once.
 const SPILL_PAGES: usize = 256;
@@ -34,7 +34,8 @@ pub(crate) struct Images {
     queue: Mutex<VecDeque<PageId>>,
     memory_bytes: AtomicU64,
     count: AtomicU64,
-    /// One thread spills at a time. Whether the snapshot has ended: nothing is spilled then.
+    /// Locked by the thread that spills. The value is whether the snapshot has ended: nothing is spilled
+    /// then.
     spilling: Mutex<bool>,
 }
 
@@ -64,7 +65,7 @@ impl Images {
         &self.shards[(mixed >> 58) as usize % SHARDS]
     }
 
-    /// Takes the image of a page that changes, unless there is one.
+    /// Stores the image of a page before the page changes, unless there is one.
     pub(crate) fn keep(&self, page: PageId, bytes: &PageBuf) {
         let is_page = Page::new(bytes).page_id() == page;
         let mut shard = self.shard(page).lock();
@@ -105,13 +106,14 @@ impl Images {
         matches!(self.shard(page).lock().get(&page), Some(Image::Memory(_)))
     }
 
-    /// Notes that the image of a page is in the data file, unless there is one elsewhere; whether it is.
+    /// Records that the image of a page is in the data file, unless there is another one; returns whether it
+    /// is recorded.
     pub(crate) fn note_on_disk(&self, page: PageId) -> bool {
         let mut shard = self.shard(page).lock();
         matches!(*shard.entry(page).or_insert(Image::OnDisk), Image::OnDisk)
     }
 
-    /// The image of a page that was noted as on the disk, as read from there.
+    /// Stores the image, read from the data file, of a page that was recorded as on disk.
     pub(crate) fn fill(&self, page: PageId, bytes: &PageBuf) {
         let mut shard = self.shard(page).lock();
         let Some(place @ Image::OnDisk) = shard.get_mut(&page) else {
@@ -123,12 +125,12 @@ impl Images {
         self.queued(page);
     }
 
-    /// An image that takes the place of any other: the snapshot's own recovery has changed the page.
+    /// Stores an image in place of any other: the snapshot's own recovery has changed the page.
     pub(crate) fn replace(&self, page: PageId, bytes: &PageBuf) {
         let image = Image::Memory(Arc::new(*bytes));
         let before = self.shard(page).lock().insert(page, image);
         match before {
-            // It is in the queue, and counted, already.
+            // It is already in the queue, and counted.
             Some(Image::Memory(_)) => return,
             Some(Image::Spilled) => {}
             None | Some(Image::OnDisk) => {
@@ -138,7 +140,7 @@ impl Images {
         self.queued(page);
     }
 
-    /// Reads the image of a page into `into`; `false` when the data file has it, and `into` stays as it is.
+    /// Reads the image of a page into `into`; `false`, with `into` unchanged, if the data file has it.
     pub(crate) fn read(
         &self,
         page: PageId,
@@ -152,7 +154,7 @@ impl Images {
         };
         if let Some(image) = in_memory {
             *into = *image;
-            // A page in memory has the checksum of its last write.
+            // The checksum of a page in memory is that of its last write.
             stamp(into, how(page.page, verify));
             return Ok(true);
         }
@@ -160,7 +162,7 @@ impl Images {
         Ok(true)
     }
 
-    /// Forgets where images are: from now on they are all in the snapshot's files.
+    /// Removes all locations of images: from now on all images are in the snapshot's files.
     pub(crate) fn clear(&self) {
         debug_assert_eq!(self.memory_bytes(), 0, "an image in memory would be lost");
         for shard in &self.shards {
@@ -173,7 +175,7 @@ impl Images {
         self.count.fetch_add(images, Ordering::Relaxed);
     }
 
-    /// Waits for a thread that spills, and lets none begin: the files are about to be removed.
+    /// Waits for a thread that spills, and prevents further spills: the files are about to be removed.
     pub(crate) fn end_spilling(&self) {
         *self.spilling.lock() = true;
     }
@@ -251,7 +253,7 @@ impl Images {
         Ok(())
     }
 
-    /// An image is in its file, unless another has taken its place meanwhile; that one is queued again.
+    /// An image was written to its file. If another has replaced it meanwhile, that one is queued again.
     fn spilled(&self, page: PageId, written: &Arc<PageBuf>) {
         let mut shard = self.shard(page).lock();
         let same = match shard.get(&page) {

@@ -49,7 +49,7 @@ fn length(part: DatePart) -> Option<i128> {
     })
 }
 
-/// The beginning of the part that a moment is in. `None` before the calendar begins.
+/// The beginning of the part that contains a time. `None` before the calendar begins.
 fn truncate(part: DatePart, at: DateTime2, date_first: u8) -> Option<DateTime2> {
     let (year, month, _) = at.date.to_ymd();
     let midnight = |date: Date| DateTime2 {

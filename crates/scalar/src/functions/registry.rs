@@ -53,9 +53,9 @@ static STRING: &[Function] = functions! { String:
     "ASCII" "character_expression" 1 1 "int" string::ascii;
         "Code of the first character in its code page.";
     "CHAR" "integer_expression" 1 1 "char(1)" string_make::char_of;
-        "The character of a code from 0 to 255, else NULL.";
+        "The character of a code from 0 to 255; NULL for another code.";
     "CHARINDEX" "sought, text [, start]" 2 3 "int; bigint for (max)" string_find::charindex;
-        "Where a text stands in another one, from 1; 0 where it does not.";
+        "The position of a text in another one, from 1; 0 if it does not occur.";
     "CONCAT" "a, b [, ...]" 2 254 "varchar or nvarchar" string_make::concat;
         "All arguments as text, one after the other; NULL counts as empty.";
     "CONCAT_WS" "separator, a, b [, ...]" 3 254 "varchar or nvarchar" string_make::concat_ws;
@@ -71,50 +71,50 @@ static STRING: &[Function] = functions! { String:
     "LEN" "text" 1 1 "int; bigint for (max)" string::len;
         "Characters of a text without the blanks at its end.";
     "LOWER" "text" 1 1 "varchar or nvarchar" string::lower;
-        "In lower case.";
+        "The text in lower case.";
     "LTRIM" "text [, characters]" 1 2 "varchar or nvarchar" string::ltrim;
-        "Without blanks (or other characters) at the start.";
+        "The text without blanks (or other characters) at the start.";
     "NCHAR" "integer_expression" 1 1 "nchar(1)" string_make::nchar_of;
-        "The character of a UTF-16 code, else NULL.";
+        "The character of a UTF-16 code; NULL for another number.";
     "PATINDEX" "pattern, text" 2 2 "int; bigint for (max)" string_find::patindex;
-        "Where a LIKE pattern first matches, from 1; 0 where it does not.";
+        "The position of the first match of a LIKE pattern, from 1; 0 if there is none.";
     "QUOTENAME" "text [, quote]" 1 2 "nvarchar(258)" string_make::quotename;
         "A name in brackets or quotes; NULL over 128 characters.";
     "REPLACE" "text, sought, replacement" 3 3 "varchar(8000), nvarchar(4000) or (max)" string_find::replace;
         "Every occurrence of a text replaced by another.";
     "REPLICATE" "text, count" 2 2 "varchar(8000), nvarchar(4000) or (max)" string_make::replicate;
-        "A text so many times; NULL for a negative count.";
+        "A text repeated; NULL for a negative count.";
     "REVERSE" "text" 1 1 "varchar or nvarchar" string::reverse;
         "Its characters from the last to the first.";
     "RIGHT" "text, length" 2 2 "varchar or nvarchar" string::right;
         "The last characters; error 536 for a negative length.";
     "RTRIM" "text [, characters]" 1 2 "varchar or nvarchar" string::rtrim;
-        "Without blanks (or other characters) at the end.";
+        "The text without blanks (or other characters) at the end.";
     "SOUNDEX" "text" 1 1 "varchar(4)" string::soundex;
         "A code of how an English word sounds.";
     "SPACE" "count" 1 1 "varchar(8000)" string_make::space;
-        "So many blanks; NULL for a negative count.";
+        "A text of blanks; NULL for a negative count.";
     "STR" "float [, length [, decimals]]" 1 3 "varchar" string_make::str;
-        "A number right-aligned in a text; stars where it does not fit.";
+        "A number right-aligned in a text; stars if it does not fit.";
     "STRING_ESCAPE" "text, type" 2 2 "nvarchar(max)" json::string_escape;
-        "A text as a string of JSON has it (type 'json'), without quotation marks.";
+        "A text with the escapes of a JSON string (type 'json'), without quotation marks.";
     "STUFF" "text, start, length, replacement" 4 4 "varchar or nvarchar" string_make::stuff;
-        "A part of a text replaced; NULL where the start is outside of it.";
+        "A text with a part of it replaced; NULL if the start is outside of it.";
     "SUBSTRING" "text, start, length" 3 3 "varchar, nvarchar or varbinary" string::substring;
         "A part of a text or of bytes; error 537 for a negative length.";
     "TRANSLATE" "text, characters, translations" 3 3 "varchar or nvarchar" string_find::translate;
-        "Each of some characters replaced by another; error 9828 where their numbers differ.";
+        "A text with some characters replaced by others; error 9828 if their numbers differ.";
     "TRIM" "[characters FROM] text" 1 2 "varchar or nvarchar" string::trim;
-        "Without blanks (or other characters, which are passed first) at both ends.";
+        "The text without blanks (or other characters, which are passed first) at both ends.";
     "UNICODE" "ncharacter_expression" 1 1 "int" string::unicode;
         "UTF-16 code of the first character.";
     "UPPER" "text" 1 1 "varchar or nvarchar" string::upper;
-        "In upper case.";
+        "The text in upper case.";
 };
 
 static MATH: &[Function] = functions! { Math:
     "ABS" "number" 1 1 "the argument's type" math::abs;
-        "Without its sign; error 8115 for the smallest integer.";
+        "The absolute value; error 8115 for the smallest integer.";
     "ACOS" "float" 1 1 "float" math::acos;
         "Angle of a cosine; error 3623 outside -1 to 1.";
     "ASIN" "float" 1 1 "float" math::asin;
@@ -136,9 +136,9 @@ static MATH: &[Function] = functions! { Math:
     "FLOOR" "number" 1 1 "the argument's type; numeric with scale 0" math::floor;
         "The largest whole number that is not greater.";
     "LOG" "float [, base]" 1 2 "float" math::log;
-        "Natural logarithm, or to a base; error 3623 where there is none.";
+        "Natural logarithm, or to a base; error 3623 for a number without one.";
     "LOG10" "float" 1 1 "float" math::log10;
-        "Logarithm to base 10; error 3623 where there is none.";
+        "Logarithm to base 10; error 3623 for a number without one.";
     "PI" "" 0 0 "float" math::pi;
         "The number pi.";
     "POWER" "number, exponent" 2 2 "the first argument's type" math::power;
@@ -148,7 +148,7 @@ static MATH: &[Function] = functions! { Math:
     "RAND" "[seed]" 0 1 "float" math::rand, varies;
         "A number between 0 and 1; the same for the same seed.";
     "ROUND" "number, length [, truncate]" 2 3 "the argument's type" math::round;
-        "Rounded (or cut off) to so many digits behind the point, or before it where negative.";
+        "A number rounded (or cut off) to a number of decimals, or before the point if that is negative.";
     "SIGN" "number" 1 1 "the argument's type" math::sign;
         "-1, 0 or 1.";
     "SIN" "float" 1 1 "float" math::sin;
@@ -163,76 +163,76 @@ static MATH: &[Function] = functions! { Math:
 
 static DATE: &[Function] = functions! { Date:
     "CURRENT_TIMESTAMP" "" 0 0 "datetime" date::getdate, varies;
-        "The moment of the statement, at the server's offset.";
+        "The time of the statement, at the server's offset.";
     "DATEADD" "datepart, number, date" 3 3 "the date's type; datetime for text" date::dateadd, part;
-        "A moment so many parts later; error 517 out of the calendar.";
+        "A time plus a number of parts; error 517 out of the calendar.";
     "DATEDIFF" "datepart, start, end" 3 3 "int" date::datediff, part;
-        "Boundaries of a part between two moments; error 535 over int.";
+        "Number of boundaries of a part between two times; error 535 above int.";
     "DATEDIFF_BIG" "datepart, start, end" 3 3 "bigint" date::datediff_big, part;
         "As DATEDIFF, as bigint.";
     "DATEFROMPARTS" "year, month, day" 3 3 "date" date::datefromparts;
-        "A date by its numbers; error 289 where there is none.";
+        "A date from its parts; error 289 for invalid parts.";
     "DATENAME" "datepart, date" 2 2 "nvarchar(30)" date::datename, part, varies;
-        "A part of a moment as text: names of months and weekdays.";
+        "A part of a time as text: names of months and weekdays.";
     "DATEPART" "datepart, date" 2 2 "int" date::datepart, part;
-        "A part of a moment as a number.";
+        "A part of a time as a number.";
     "DATETIME2FROMPARTS" "year, month, day, hour, minute, seconds, fractions, precision"
         8 8 "datetime2(precision)" date::datetime2fromparts;
-        "A datetime2 by its numbers; error 289 where there is none.";
+        "A datetime2 from its parts; error 289 for invalid parts.";
     "DATETIMEFROMPARTS" "year, month, day, hour, minute, seconds, milliseconds"
         7 7 "datetime" date::datetimefromparts;
-        "A datetime by its numbers; error 289 where there is none.";
+        "A datetime from its parts; error 289 for invalid parts.";
     "DATETIMEOFFSETFROMPARTS"
         "year, month, day, hour, minute, seconds, fractions, hour_offset, minute_offset, precision"
         10 10 "datetimeoffset(precision)" date::datetimeoffsetfromparts;
-        "A datetimeoffset by its numbers; error 289 where there is none.";
+        "A datetimeoffset from its parts; error 289 for invalid parts.";
     "DATETRUNC" "datepart, date" 2 2 "the date's type; datetime2(7) for text" date_trunc::datetrunc, part;
-        "The beginning of the part that a moment is in.";
+        "The beginning of the part that contains a time.";
     "DATE_BUCKET" "datepart, number, date [, origin]" 3 4 "the date's type; datetime2(7) for text"
         date_trunc::date_bucket, part;
-        "The beginning of the span of so many parts that a moment is in, from 1900-01-01 or an origin.";
+        "The beginning of the bucket that contains a time; buckets are counted from 1900-01-01 or an origin.";
     "DAY" "date" 1 1 "int" date::day;
         "Day of the month.";
     "EOMONTH" "start [, months]" 1 2 "date" date::eomonth;
-        "The last day of the month, so many months later.";
+        "The last day of the month, plus a number of months.";
     "GETDATE" "" 0 0 "datetime" date::getdate, varies;
-        "The moment of the statement, at the server's offset.";
+        "The time of the statement, at the server's offset.";
     "GETUTCDATE" "" 0 0 "datetime" date::getutcdate, varies;
-        "The moment of the statement in UTC.";
+        "The time of the statement in UTC.";
     "ISDATE" "text" 1 1 "int" date::isdate, varies;
-        "1 where a text reads as a datetime.";
+        "1 if a text can be converted to datetime.";
     "MONTH" "date" 1 1 "int" date::month;
         "Month from 1 to 12.";
     "SMALLDATETIMEFROMPARTS" "year, month, day, hour, minute"
         5 5 "smalldatetime" date::smalldatetimefromparts;
-        "A smalldatetime by its numbers; error 289 where there is none.";
+        "A smalldatetime from its parts; error 289 for invalid parts.";
     "SWITCHOFFSET" "datetimeoffset, offset" 2 2 "datetimeoffset" date::switchoffset;
-        "The same moment at another offset.";
+        "The same time at another offset.";
     "SYSDATETIME" "" 0 0 "datetime2(7)" date::sysdatetime, varies;
-        "The moment of the statement, at the server's offset.";
+        "The time of the statement, at the server's offset.";
     "SYSDATETIMEOFFSET" "" 0 0 "datetimeoffset(7)" date::sysdatetimeoffset, varies;
-        "The moment of the statement with the server's offset.";
+        "The time of the statement with the server's offset.";
     "SYSUTCDATETIME" "" 0 0 "datetime2(7)" date::sysutcdatetime, varies;
-        "The moment of the statement in UTC.";
+        "The time of the statement in UTC.";
     "TIMEFROMPARTS" "hour, minute, seconds, fractions, precision" 5 5 "time(precision)" date::timefromparts;
-        "A time by its numbers; error 289 where there is none.";
+        "A time from its parts; error 289 for invalid parts.";
     "TODATETIMEOFFSET" "datetime, offset" 2 2 "datetimeoffset" date::todatetimeoffset;
-        "A local moment with its offset.";
+        "A local time with its offset.";
     "YEAR" "date" 1 1 "int" date::year;
         "The year.";
 };
 
 static JSON: &[Function] = functions! { Json:
     "ISJSON" "text" 1 1 "int" json::isjson;
-        "1 where a text is an object or array of JSON, 0 where it is not.";
+        "1 if a text is an object or array of JSON, otherwise 0.";
     "JSON_MODIFY" "json, path, value" 3 3 "nvarchar(max)" json::json_modify;
-        "The text with another value at the end of a path; the rest stays as it is written.";
+        "The text with another value at the end of a path; the rest does not change.";
     "JSON_PATH_EXISTS" "json, path" 2 2 "int" json::json_path_exists;
-        "1 where a path leads to something in a text.";
+        "1 if a path exists in a text.";
     "JSON_QUERY" "json [, path]" 1 2 "nvarchar(max)" json::json_query;
-        "The object or array at the end of a path, as it is written; error 13609 for what is no JSON.";
+        "The object or array at the end of a path, as it is written; error 13609 for invalid JSON.";
     "JSON_VALUE" "json, path" 2 2 "nvarchar(4000)" json::json_value;
-        "The text, number or word at the end of a path; error 13609 for what is no JSON.";
+        "The text, number or word at the end of a path; error 13609 for invalid JSON.";
 };
 
 static SYSTEM: &[Function] = functions! { System:
@@ -241,9 +241,9 @@ static SYSTEM: &[Function] = functions! { System:
     "CHECKSUM" "a [, ...]" 1 254 "int" hash::checksum;
         "A hash of the arguments: equal values hash alike.";
     "CHOOSE" "index, a [, ...]" 2 254 "the highest type of the values" system::choose, lazy;
-        "The value at an index from 1, NULL where there is none.";
+        "The value at an index from 1; NULL if there is none.";
     "COALESCE" "a, b [, ...]" 2 254 "the highest type" system::coalesce, lazy;
-        "The first that is not NULL.";
+        "The first value that is not NULL.";
     "GREATEST" "a [, ...]" 1 254 "the highest type of the values" system::greatest;
         "The greatest of the values that are not NULL.";
     "HASHBYTES" "algorithm, data" 2 2 "varbinary(8000)" hash::hashbytes;
@@ -251,9 +251,9 @@ static SYSTEM: &[Function] = functions! { System:
     "IIF" "condition, a, b" 3 3 "the highest type of the values" system::iif, lazy;
         "One of two values by a condition, which the binder passes as a bit.";
     "ISNULL" "value, replacement" 2 2 "the first argument's type" system::isnull, lazy;
-        "A replacement, in the value's type, where it is NULL.";
+        "The value, or a replacement in the value's type if it is NULL.";
     "ISNUMERIC" "expression" 1 1 "int" system::isnumeric;
-        "1 where a text reads as a number of some type.";
+        "1 if a text can be converted to a number of some type.";
     "LEAST" "a [, ...]" 1 254 "the highest type of the values" system::least;
         "The least of the values that are not NULL.";
     "NEWID" "" 0 0 "uniqueidentifier" system::newid, varies;
@@ -261,7 +261,7 @@ static SYSTEM: &[Function] = functions! { System:
     "NEWSEQUENTIALID" "" 0 0 "uniqueidentifier" system::newsequentialid, varies;
         "Ascending GUIDs: as a column's default only (error 302).";
     "NULLIF" "a, b" 2 2 "the first argument's type" system::nullif, lazy;
-        "NULL where both are equal, else the first.";
+        "NULL if both are equal, otherwise the first.";
 };
 
 /// All functions, by category and name.

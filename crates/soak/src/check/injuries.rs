@@ -1,4 +1,4 @@
-//! Ways to damage a database, each as it happens to real ones.
+//! Ways to damage a database, each of them one that occurs in real databases.
 
 #[path = "more_injuries.rs"]
 mod more;
@@ -12,20 +12,20 @@ use furrow_format::{
 };
 use furrow_io::random::{Rng, SeededRng};
 
-/// What was done.
+/// The damage that was done.
 #[derive(Debug, Clone, Default)]
 pub struct Done {
-    /// Pages of which one must be named.
+    /// Pages of which the check must name at least one.
     pub pages: Vec<PageId>,
-    /// In words.
+    /// Description of the damage.
     pub what: String,
     /// Whether refusing the database is as good as naming the page.
     pub may_refuse: bool,
-    /// Whether any finding will do: what is gone has no page.
+    /// Whether any finding is enough, because what was removed has no page.
     pub anywhere: bool,
 }
 
-/// Damages files; `None` where they have nothing to damage in this way.
+/// Damages files; `None` if they contain nothing that can be damaged in this way.
 type Injure = fn(&mut MemoryFiles, &Made, &mut SeededRng) -> Option<Done>;
 
 /// A way to damage a database.
@@ -33,9 +33,9 @@ type Injure = fn(&mut MemoryFiles, &Made, &mut SeededRng) -> Option<Done>;
 pub struct Injury {
     /// Its name.
     pub name: &'static str,
-    /// Whether a checksum shows it, or the page's own id.
+    /// Whether the checksum or the page's own id reveals it.
     pub by_checksum: bool,
-    /// Does it.
+    /// Does the damage.
     pub injure: Injure,
 }
 
@@ -105,7 +105,7 @@ fn in_use(files: &MemoryFiles, id: PageId) -> bool {
     pfs.is_some_and(|pfs| pfs.get(pfs_index_of(id.page)).is_allocated())
 }
 
-/// Changes a page as somebody would who writes it: the protection is made right.
+/// Changes a page as a regular write would: its checksum is correct afterwards.
 fn edit<R>(
     files: &mut MemoryFiles,
     id: PageId,
@@ -122,7 +122,7 @@ fn edit<R>(
     Some(done)
 }
 
-/// Pages in use that are so, in a random order of files and pages.
+/// Pages in use that meet a condition, in random order of files and pages.
 fn pick(
     files: &MemoryFiles,
     rng: &mut SeededRng,
@@ -178,7 +178,7 @@ fn tear(files: &mut MemoryFiles, made: &Made, rng: &mut SeededRng) -> Option<Don
     let page = page_mut(files, id)?;
     let sector = rng.random_range(1..16) * 512;
     let differs = page.get(sector..)? != old.get(sector..)?;
-    // Halves that add up to a right checksum are two whole pages: not torn.
+    // If the two halves have a valid checksum together, the page is whole and not torn.
     if !differs || Page::new(&old).page_id() != id {
         return None;
     }
@@ -217,7 +217,7 @@ fn stale(files: &mut MemoryFiles, made: &Made, rng: &mut SeededRng) -> Option<Do
     };
     let id = pick(files, rng, changed)?;
     let old = *page_of(earlier, id)?;
-    // What a lost write of one page contradicts are its neighbours, parents, counts and index rows.
+    // A lost write of one page contradicts its neighbours, parents, counts and index rows.
     let unit = Page::new(&old).unit();
     *page_mut(files, id)? = old;
     let mut pages = vec![id];
@@ -247,7 +247,7 @@ fn truncate(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Do
     done(&[first], format!("file {file} behind {left} pages"))
 }
 
-/// Fields of the header that say something about the page: not its LSN and who reserved room.
+/// Header fields that describe the page: without its LSN and the transaction that reserved space.
 const HEADER: [std::ops::Range<usize>; 6] = [0..2, 3..4, 6..38, 58..60, 64..96, 1..2];
 
 fn header_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
@@ -301,7 +301,7 @@ fn is_tree(_: PageId, page: Page<'_>) -> bool {
     has_rows(PageId::NONE, page) && page.slot_count() >= enough && page.object_part() != 8
 }
 
-/// The first slot whose key counts.
+/// The first slot whose key is compared.
 fn lowest_slot(page: Page<'_>) -> u16 {
     u16::from(page.page_type() == PageType::Index)
 }
@@ -322,8 +322,8 @@ fn key_swap(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Do
     done(&[id], format!("slots {first} and {} of {id}", first + 1))
 }
 
-/// Units whose pages have no order: pages of type data that no index page of the unit leads to, and that
-/// are more than one.
+/// Units of heaps, whose pages have no order: more than one data page, and no index page of the unit leads to
+/// them.
 fn heap_units(files: &MemoryFiles) -> Vec<u64> {
     use std::collections::HashMap;
     let mut seen: HashMap<u64, (u32, bool, bool)> = HashMap::new();
@@ -352,7 +352,7 @@ fn heap_units(files: &MemoryFiles) -> Vec<u64> {
             }
         }
     }
-    // A page of a heap has its fullness in PFS, a page of an index never.
+    // PFS stores the fullness of a heap page, and never that of an index page.
     seen.into_iter()
         .filter(|(_, (pages, index, full))| !index && (*pages > 1 || *full))
         .map(|(unit, _)| unit)
@@ -405,12 +405,13 @@ fn index_leaf(_: PageId, page: Page<'_>) -> bool {
     page.page_type() == PageType::Index && page.level() == 0 && page.slot_count() > 1
 }
 
-/// A leaf of a nonclustered index: above the leaves of a clustered one stands no page of level 0 here.
+/// Removes a row from a leaf of a nonclustered index: in a clustered index, no page of level 0 is above the
+/// leaves here.
 fn lose_index_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     lose(files, rng, index_leaf)
 }
 
-/// A row of a table of users: rows of the catalog are missed, but nothing tells on which page they were.
+/// Removes a row of a user table. A missing row of the catalog is found, too, but without its page.
 fn lose_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     lose(files, rng, |_, page| {
         page.page_type() == PageType::Data && page.slot_count() > 1 && page.index_part() == 256
@@ -437,13 +438,13 @@ fn lose(
     let view = Page::new(page_of(files, id)?);
     let (slot, unit) = (rng.random_range(0..view.slot_count()), view.unit());
     edit(files, id, |page| PageMut::new(page).remove(slot).ok())?;
-    // The row is gone: those that miss it are named, or the unit's count.
+    // The check names the pages that refer to the removed row, or the page with the unit's row count.
     let mut done = done(&[id], format!("slot {slot} of {id}"))?;
     done.pages.extend(all_of(files, unit.0));
     Some(done)
 }
 
-/// Pages that miss a row of a unit: index pages of the table, and its own IAM page, where counts are told.
+/// Pages that refer to a row of a unit: index pages of the table, and its IAM page for the row count.
 fn all_of(files: &MemoryFiles, unit: u64) -> Vec<PageId> {
     let mut pages = Vec::new();
     for file in files.files() {
@@ -488,7 +489,7 @@ fn pfs_byte(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Do
         page: pfs_page_of(id.page),
         ..id
     };
-    // Of the ghost bit nothing is known: it is a hint.
+    // The ghost bit is left out: it is a hint, and no check can verify it.
     let bit = *[0, 1, 2, 4, 5, 6].get(rng.random_range(0..6))?;
     edit(files, map, |page| {
         Pfs::new(page)?;
@@ -554,7 +555,7 @@ fn gam_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Don
     map_bit(files, rng, gam_page_of)
 }
 
-/// A full mixed extent may be in the SGAM of SQL Server: that is no damage.
+/// In SQL Server, the SGAM bit of a full mixed extent may be set: that is no damage.
 fn sgam_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     let (file, extent) = random_extent(files, rng)?;
     let first = PageId {

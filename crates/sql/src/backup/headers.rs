@@ -1,4 +1,4 @@
-//! RESTORE FILELISTONLY, HEADERONLY and LABELONLY: what media say of themselves.
+//! RESTORE FILELISTONLY, HEADERONLY and LABELONLY: the contents of media as result sets.
 
 use furrow_backup::media::{BackupKind, SetFile, SetInfo};
 use furrow_backup::{BackupError, MediaSet};
@@ -13,15 +13,15 @@ use furrow_sysviews::value::{
 use furrow_tsql::ast::database::RestoreKind;
 use furrow_types::{DataType, DateTime, Decimal, TypeId, Value};
 
-/// `numeric(20, 0)`, as sizes are.
+/// `numeric(20, 0)`, the type of sizes.
 const SIZE: DataType = DataType {
     precision: 20,
     length: 13,
     ..DataType::simple(TypeId::Numeric)
 };
-/// What `MaxSize` says of a file without a limit.
+/// `MaxSize` of a file without a limit.
 const UNLIMITED_BYTES: u64 = 35_184_372_080_640;
-/// `SoftwareVendorId`: SQL Server's, so that tools take the rows.
+/// `SoftwareVendorId`: SQL Server's, so that tools accept the rows.
 const VENDOR: i32 = 4608;
 
 /// A result set.
@@ -50,7 +50,7 @@ fn columns(of: &[Column]) -> Vec<ResultColumn> {
     of.iter().map(column).collect()
 }
 
-/// The result set of one of these statements.
+/// The result set of one of the three statements.
 pub(super) fn rows(
     media: &MediaSet,
     kind: RestoreKind,

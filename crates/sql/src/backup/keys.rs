@@ -9,10 +9,10 @@ use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_tsql::ast::option::{Opt, OptValue};
 
-/// Where the keys are in the directory of the instance.
+/// Subdirectory of the instance's directory that has the keys.
 const DIRECTORY: &str = "keys";
 
-/// The keys that there are now.
+/// The keys that exist now.
 pub(super) fn ring(run: &Run<'_>) -> KeyRing {
     let mut ring = KeyRing::from_environment();
     let instance = run.cx.server.instance();
@@ -22,7 +22,7 @@ pub(super) fn ring(run: &Run<'_>) -> KeyRing {
     ring
 }
 
-/// The key that `ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = name)` asks for.
+/// The key that `ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = name)` names.
 pub(super) fn asked(run: &mut Run<'_>, option: &Opt) -> Result<BackupKey> {
     let Some(OptValue::List(list)) = &option.value else {
         return refuse(3217, &["ENCRYPTION".into()]);

@@ -1,4 +1,4 @@
-//! BACKUP and RESTORE: options read, messages sent, `furrow_backup` called.
+//! BACKUP and RESTORE: reads the options, calls `furrow_backup`, sends its messages.
 
 mod headers;
 mod keys;
@@ -33,7 +33,7 @@ use furrow_tsql::ast::expr::{Expr, ExprKind};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The text that an expression has.
+/// Evaluates an expression to a text.
 fn text(run: &mut Run<'_>, written: &Expr) -> Result<String> {
     let (value, _) = evaluate(run, written)?;
     Ok(match value.as_str() {
@@ -42,7 +42,7 @@ fn text(run: &mut Run<'_>, written: &Expr) -> Result<String> {
     })
 }
 
-/// The database that is named.
+/// The name of the database, from a name or a variable.
 fn database_name(run: &mut Run<'_>, named: &NameOrVariable) -> Result<String> {
     match named {
         NameOrVariable::Name(name) => Ok(name.value.to_string()),
@@ -76,7 +76,7 @@ fn device(run: &mut Run<'_>, written: &Device) -> Result<Target> {
     }
 }
 
-/// 3021 within a transaction.
+/// Refuses the statement within a transaction (3021).
 fn outside_transaction(run: &Run<'_>) -> Result<()> {
     match run.cx.sessions.count() {
         0 => Ok(()),
@@ -84,7 +84,7 @@ fn outside_transaction(run: &Run<'_>) -> Result<()> {
     }
 }
 
-/// What a failed backup or restore tells, with 3013 behind it.
+/// The messages of a failed backup or restore, followed by 3013.
 fn terminated(error: &BackupError, statement: &str) -> Box<SqlError> {
     if let BackupError::Cancelled = error {
         return SqlError::cancelled();
@@ -97,7 +97,7 @@ fn terminated(error: &BackupError, statement: &str) -> Box<SqlError> {
     abnormally(error.messages(), statement)
 }
 
-/// Messages with 3013 behind them.
+/// The messages, followed by 3013.
 fn abnormally(mut messages: Vec<Message>, statement: &str) -> Box<SqlError> {
     messages.push(Message::new(3013, &[statement.into()]));
     let mut error: Box<SqlError> = Message::new(3013, &[statement.into()]).into();
@@ -105,7 +105,7 @@ fn abnormally(mut messages: Vec<Message>, statement: &str) -> Box<SqlError> {
     error
 }
 
-/// What refuses an option: what is not supported is refused by name alone.
+/// The error of a refused option: an unsupported option is refused by name, without 3013.
 fn refused(error: Box<SqlError>, statement: &str) -> Box<SqlError> {
     match error.number() {
         40_514 => error,
@@ -113,11 +113,11 @@ fn refused(error: Box<SqlError>, statement: &str) -> Box<SqlError> {
     }
 }
 
-/// Sends percents and pages to the client while a backup or a restore runs.
+/// Sends percentages and page counts to the client while a backup or a restore runs.
 struct Progress<'a, 'r> {
     run: &'a mut Run<'r>,
     database: String,
-    /// STATS: each so many percent are told.
+    /// STATS: percent between two messages.
     step: Option<u64>,
     told: u64,
 }
@@ -145,7 +145,7 @@ impl Progress<'_, '_> {
 
 impl Listener for Progress<'_, '_> {
     fn progress(&mut self, done: u64, total: u64) {
-        // The last percent is told when all is done.
+        // 100 percent is reported when everything is done.
         self.percent((done * 100 / total.max(1)).min(99));
     }
 
@@ -251,7 +251,7 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     Ok(())
 }
 
-/// The statement as the closing message names it.
+/// The statement's name in its closing message.
 fn called(info: &SetInfo, statement: &str) -> String {
     match info.kind {
         BackupKind::Differential => "BACKUP DATABASE WITH DIFFERENTIAL".to_owned(),
@@ -260,13 +260,13 @@ fn called(info: &SetInfo, statement: &str) -> String {
     }
 }
 
-/// Whether a database is there, and not open.
+/// Whether a database exists and is closed.
 fn is_closed(run: &Run<'_>, name: &str) -> bool {
     let target = run.cx.server.instance().restore_target(name);
     target.is_some_and(|target| target.database.is_none())
 }
 
-/// When a database was created, as messages of backups show it: date and time.
+/// When a database was created, as messages of backups print it: date and time.
 fn creation((days, ticks): (i32, u32)) -> (String, String) {
     /// 1970-01-01, in days since 1900.
     const EPOCH_DAYS: i64 = 25_567;
@@ -315,7 +315,7 @@ fn shown_path(path: &Path) -> String {
     path.display().to_string()
 }
 
-/// 3108 and the like: what no backup or restore is of.
+/// 3108 and similar: databases that cannot be backed up or restored.
 fn not_of_the_system(name: &str, statement: &str) -> Result<()> {
     if name.eq_ignore_ascii_case("tempdb") {
         return Err(abnormally(vec![Message::new(3147, &[])], statement));

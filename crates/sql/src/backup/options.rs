@@ -9,17 +9,17 @@ use furrow_context::run::Run;
 use furrow_messages::Message;
 use furrow_tsql::ast::option::{Opt, OptValue};
 
-/// MAXTRANSFERSIZE where it is not stated.
+/// The default of MAXTRANSFERSIZE.
 const TRANSFER_BYTES: usize = 1 << 20;
-/// Most buffers.
+/// Upper limit of BUFFERCOUNT.
 const MOST_BUFFERS: u64 = 65_536;
-/// Percent that STATS tells where no number is stated.
+/// Percent between two messages of STATS without a number.
 const STATS_PERCENT: u64 = 10;
 
-/// What a BACKUP statement asks for.
+/// The options of a BACKUP statement.
 pub(super) struct Asked {
     pub(super) request: BackupRequest,
-    /// Each so many percent are told.
+    /// STATS: percent between two messages.
     pub(super) stats: Option<u64>,
     /// NORECOVERY of a log backup: the database is RESTORING after it.
     pub(super) tail: bool,
@@ -27,7 +27,7 @@ pub(super) struct Asked {
     pub(super) damaged: bool,
 }
 
-/// A whole number (3217).
+/// The whole number of an option (3217).
 pub(super) fn number(run: &mut Run<'_>, option: &Opt) -> Result<u64> {
     let text = value_text(run, option)?;
     match text.trim().parse() {
@@ -48,7 +48,7 @@ pub(super) fn stats(run: &mut Run<'_>, option: &Opt) -> Result<u64> {
     }
 }
 
-/// BLOCKSIZE: a power of 2 from 512 to 65536. Stripes are written in units of 4096 whatever it says.
+/// BLOCKSIZE: a power of 2 from 512 to 65536. It has no effect: stripes are written in units of 4096.
 pub(super) fn block_size(run: &mut Run<'_>, option: &Opt) -> Result<()> {
     let bytes = number(run, option)?;
     if !bytes.is_power_of_two() {
@@ -88,7 +88,7 @@ pub(super) fn buffer_count(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
     }
 }
 
-/// COMPRESSION: LZ4 where no algorithm is stated.
+/// COMPRESSION: LZ4 if no algorithm is named.
 fn compression(run: &mut Run<'_>, option: &Opt) -> Result<Codec> {
     let Some(OptValue::List(list)) = &option.value else {
         return Ok(Codec::Lz4);
@@ -120,7 +120,7 @@ fn compression(run: &mut Run<'_>, option: &Opt) -> Result<Codec> {
     }
 }
 
-/// 3031 where both options of a pair are written.
+/// 3031 if both options of a conflicting pair are present.
 fn conflicts(options: &[Opt]) -> Result<()> {
     const PAIRS: [(&str, &str); 6] = [
         ("INIT", "NOINIT"),
@@ -189,7 +189,7 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
             "MEDIANAME" => request.media_name = value_text(run, option)?,
             "MEDIADESCRIPTION" => request.media_description = value_text(run, option)?,
             "STATS" => percent = Some(stats(run, option)?),
-            // What they ask for is so in any case, or concerns tapes.
+            // These ask for the default, or concern tapes.
             "NOINIT" | "NOFORMAT" | "SKIP" | "NOSKIP" | "STOP_ON_ERROR" | "NO_COMPRESSION"
             | "REWIND" | "NOREWIND" | "UNLOAD" | "NOUNLOAD" | "RESTART" => {}
             "NORECOVERY" if log => tail = true,

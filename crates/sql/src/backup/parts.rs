@@ -11,7 +11,7 @@ use furrow_messages::Message;
 use furrow_tsql::ast::database::{BackupPart, NameOrText};
 use std::collections::BTreeMap;
 
-/// A name, or the text that a constant or variable has.
+/// A name, or the text of a constant or variable.
 fn name(run: &mut Run<'_>, written: &NameOrText) -> Result<String> {
     match written {
         NameOrText::Name(name) => Ok(name.value.to_string()),
@@ -19,8 +19,7 @@ fn name(run: &mut Run<'_>, written: &NameOrText) -> Result<String> {
     }
 }
 
-/// The files, filegroups and pages that a statement names. 3217 for a list of pages that is none, or too
-/// long.
+/// The files, filegroups and pages that a statement names. 3217 for an invalid or too long list of pages.
 pub(super) fn named(
     run: &mut Run<'_>,
     written: &[BackupPart],

@@ -24,7 +24,7 @@ use furrow_tsql::ast::database::{Restore, RestoreKind, RestoreOption};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// What a RESTORE statement asks for.
+/// The options of a RESTORE statement.
 struct Asked {
     request: RestoreRequest,
     stats: Option<u64>,
@@ -78,7 +78,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
             "BUFFERCOUNT" => drop(options::buffer_count(run, option)?),
             "MAXTRANSFERSIZE" => drop(options::transfer_bytes(run, option)?),
             "MEDIANAME" => drop(value_text(run, option)?),
-            // No media of ours have a password: one that is stated belongs to other media.
+            // Furrow's media have no password: a statement with a password means other media.
             "MEDIAPASSWORD" | "PASSWORD" => {
                 let name = option.name.to_lowercase();
                 return Err(Message::new(3032, &[name.into()]).into());
@@ -94,7 +94,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
     })
 }
 
-/// 3031 for a second point to stop at.
+/// 3031 if the statement has a second point to stop at.
 fn no_stop_yet(request: &RestoreRequest, option: &str) -> Result<()> {
     let other = match &request.stop {
         None => return Ok(()),
@@ -104,7 +104,7 @@ fn no_stop_yet(request: &RestoreRequest, option: &str) -> Result<()> {
     refuse(3031, &[option.to_lowercase().into(), other.into()])
 }
 
-/// The statement as messages call it.
+/// The statement's name in messages.
 fn called(kind: RestoreKind) -> &'static str {
     match kind {
         RestoreKind::Database => "RESTORE DATABASE",
@@ -171,7 +171,7 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
     }
 }
 
-/// What of a database is restored.
+/// The parts of a database that are restored.
 enum What {
     All,
     Files(Parts),
@@ -179,7 +179,7 @@ enum What {
 }
 
 impl What {
-    /// The statement as the closing message names it.
+    /// The statement's name in its closing message.
     fn called(&self, statement: &str, info: &SetInfo) -> String {
         match self {
             What::All => statement.to_owned(),
@@ -189,7 +189,7 @@ impl What {
     }
 }
 
-/// RESTORE DATABASE without FROM: what is in place is recovered, or stays as it is.
+/// RESTORE DATABASE without FROM: recovers the restored database, or leaves it RESTORING.
 fn without_media(
     run: &mut Run<'_>,
     request: &RestoreRequest,
@@ -281,7 +281,7 @@ fn database(
     Ok(())
 }
 
-/// Notes a restore in the error log.
+/// Reports a restore in the error log.
 fn log_restore(instance: &Instance, name: &str, paths: &[PathBuf]) {
     let shown = |path: &PathBuf| format!("'{}'", shown_path(path));
     let devices: Vec<String> = paths.iter().map(shown).collect();
@@ -291,7 +291,7 @@ fn log_restore(instance: &Instance, name: &str, paths: &[PathBuf]) {
     instance.error_log().write(source, &text);
 }
 
-/// Where the files of a set went.
+/// The paths to which the files of a set were restored.
 fn placed(info: &SetInfo, request: &RestoreRequest) -> Vec<(u16, PathBuf)> {
     let placed = info.files.iter().map(|file| {
         let lower = file.name.to_lowercase();
@@ -302,7 +302,7 @@ fn placed(info: &SetInfo, request: &RestoreRequest) -> Vec<(u16, PathBuf)> {
     placed.collect()
 }
 
-/// Percents alone.
+/// Reports percentages only.
 struct Quiet<'a, 'b, 'r>(&'a mut Progress<'b, 'r>);
 
 impl Listener for Quiet<'_, '_, '_> {

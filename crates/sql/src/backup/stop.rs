@@ -15,7 +15,7 @@ use furrow_types::{DateOrder, TypeId, parse_moment};
 const TICKS_PER_US: u64 = 10;
 const US_PER_MINUTE: i64 = 60_000_000;
 
-/// The moment that a text names; the clock of the server is UTC.
+/// Parses a time; the clock of the server is UTC.
 fn moment(text: &str) -> Option<WallTime> {
     let written = parse_moment(text, DateOrder::Mdy, TypeId::DateTime2).ok()?;
     let (year, month, day) = written.local.date.to_ymd();
@@ -33,7 +33,7 @@ fn moment(text: &str) -> Option<WallTime> {
     Some(WallTime::from_unix_us(midnight.unix_us() + of_day - offset))
 }
 
-/// STOPAT: 3217 for a text that is no time.
+/// STOPAT: 3217 for a text that is not a time.
 pub(super) fn time(run: &mut Run<'_>, option: &Opt) -> Result<StopPoint> {
     match moment(&value_text(run, option)?) {
         Some(time) => Ok(StopPoint::Time(time)),
@@ -41,7 +41,7 @@ pub(super) fn time(run: &mut Run<'_>, option: &Opt) -> Result<StopPoint> {
     }
 }
 
-/// `numeric(25,0)`, or the hexadecimal form of the log views: the LSN behind `lsn:`.
+/// The LSN behind `lsn:`: `numeric(25,0)`, or the hexadecimal form of the log views.
 fn lsn(text: &str) -> Option<Lsn> {
     let text = text.trim();
     let hex = text.strip_prefix("0x").unwrap_or(text);

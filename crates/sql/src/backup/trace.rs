@@ -1,4 +1,5 @@
-//! What trace flags 3004, 3014 and 3213 print of a backup: to the client (3604), to the error log (3605).
+//! Output of the trace flags 3004, 3014 and 3213 about a backup: to the client (3604), to the error log
+//! (3605).
 
 use furrow_backup::{BufferFigures, Step};
 use furrow_context::run::Run;
@@ -7,7 +8,7 @@ use furrow_observe::errorlog::Source;
 use furrow_observe::task;
 use furrow_observe::traceflags::TraceFlag;
 
-/// Prints lines where the session or the instance has the flag on.
+/// Prints lines if the flag is on for the session or the instance.
 fn print(run: &mut Run<'_>, flag: TraceFlag, lines: &[String]) {
     if !task::trace_flag_on(flag) {
         return;

@@ -20,7 +20,7 @@ use furrow_tsql::ast::table::{
 use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
-/// A table that is altered.
+/// The table that is altered.
 struct Of {
     db: Arc<Database>,
     schema: String,
@@ -46,7 +46,7 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterTable) -> Result<()> {
     Ok(())
 }
 
-/// 4902 with the name as it was written.
+/// 4902 with the name that the statement has.
 fn missing(error: Box<SqlError>, shown: &str) -> Box<SqlError> {
     match error.number() {
         4902 => {
@@ -188,7 +188,7 @@ fn default_of<'a>(
     })
 }
 
-/// Columns come before the keys and checks that speak of them.
+/// Adds columns before the keys and checks that use them.
 fn add_columns(cx: &mut Context, of: &Of, parts: &Parts) -> Result<()> {
     let mut columns = Vec::new();
     for column in &parts.columns {
@@ -208,7 +208,7 @@ fn add_columns(cx: &mut Context, of: &Of, parts: &Parts) -> Result<()> {
     Ok(())
 }
 
-/// The value of a default that is an expression: one for all rows.
+/// The value of a default expression, the same for all rows.
 fn constant(cx: &mut Context, text: &str, column: &ColumnSpec) -> Result<Value> {
     let written = furrow_context::parse::expression(text)?;
     let mut binder = Binder::new(cx);
@@ -233,7 +233,7 @@ fn add_checks(cx: &mut Context, of: &Of, parts: &mut Parts, check: bool) -> Resu
     Ok(())
 }
 
-/// Binds a check, and holds all rows against it.
+/// Binds a check, and tests all rows against it.
 fn hold(cx: &mut Context, of: &Of, check: &furrow_engine::Check, rows: bool) -> Result<()> {
     let place = (&of.db, of.schema.as_str(), of.name.as_str());
     bind_check(cx, place, &check.text).map_err(|mut e| {
@@ -303,7 +303,7 @@ fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
     let old = before
         .column(column)
         .and_then(|at| before.columns().get(at));
-    // An identity column stays NOT NULL when nothing is said.
+    // An identity column stays NOT NULL if the statement does not say otherwise.
     if old.is_some_and(|c| c.identity) && written.attributes.is_empty() {
         nullable = false;
     }
@@ -321,14 +321,14 @@ fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
     }
 }
 
-/// The value as one of the new type, as an assignment has it.
+/// Converts a value to the new type, as an assignment does.
 fn converted(
     value: &Value,
     (from, to): (DataType, DataType),
     settings: furrow_scalar::Settings,
     failed: &mut Option<Box<SqlError>>,
 ) -> std::result::Result<Value, EngineError> {
-    // Lengths are the engine's to check: a conversion would cut what is too long.
+    // The engine checks lengths: a conversion would cut a value that is too long.
     let alike = |a: DataType, b: DataType| {
         let bytes = |of: DataType| matches!(of.id, TypeId::Binary | TypeId::VarBinary);
         a.id.has_collation() && b.id.has_collation() || bytes(a) && bytes(b)

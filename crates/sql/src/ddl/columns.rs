@@ -1,4 +1,4 @@
-//! Columns and constraints as written, made into what the engine is asked for.
+//! Converts columns and constraints of a statement into specifications for the engine.
 
 use super::foreign;
 use super::normal::{check_text, default_text, only_column};
@@ -20,7 +20,7 @@ use furrow_tsql::ast::table::{
 };
 use furrow_types::{DataType, TypeId, Value};
 
-/// What columns and constraints bring with them.
+/// The parts of a table definition besides its columns.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) columns: Vec<ColumnSpec>,
@@ -30,22 +30,22 @@ pub(super) struct Parts {
     pub(super) foreign: Vec<ForeignKeySpec>,
     /// `DEFAULT .. FOR column`: column, name, text.
     pub(super) defaults: Vec<(String, Option<String>, String)>,
-    /// Columns that are said to be NULL.
+    /// Columns that are declared NULL.
     nullable: Vec<String>,
-    /// Columns whose rows get the default: `WITH VALUES`.
+    /// Columns whose default is stored in existing rows: `WITH VALUES`.
     pub(super) with_values: Vec<String>,
-    /// Whether the primary key is clustered because nothing was said.
+    /// Whether the primary key is clustered by default.
     pub(super) implied: bool,
-    /// The table that they are for.
+    /// The name of the table.
     table: String,
 }
 
-/// An error of level 16 that no table of messages has.
+/// An error with a text that is not in the message tables.
 pub(super) fn custom<T>(number: u32, level: u8, state: u8, text: &str) -> Result<T> {
     Err(Message::custom(number, level, state, text).into())
 }
 
-/// `ON filegroup`, which is no partition scheme. "default" is the default filegroup.
+/// `ON filegroup`; a partition scheme is refused. "default" is the default filegroup.
 pub(super) fn filegroup(on: Option<&DataSpace>) -> Result<Option<String>> {
     match on {
         Some(on) if on.column.is_some() => Err(unsupported("a partition scheme")),
@@ -55,9 +55,9 @@ pub(super) fn filegroup(on: Option<&DataSpace>) -> Result<Option<String>> {
     }
 }
 
-/// Whether an option of an index changes nothing that a query gives; those that would are refused by name.
-/// Here go, besides what [`change_options`] keeps, how an index is built and by whom its statistics are
-/// renewed. `also`: options that the caller looks at.
+/// Accepts options of an index that do not change the result of a query, and refuses the others by name. The
+/// accepted ones are those that [`change_options`] stores, and those about how the index is built and its
+/// statistics are updated. `also`: further options that the caller handles.
 pub(super) fn index_options(options: &[Opt], also: &[&str]) -> Result<()> {
     for option in options {
         let name: &str = &option.name;
@@ -93,7 +93,7 @@ fn word_of(option: &Opt) -> &str {
     }
 }
 
-/// The value of FILLFACTOR; 129 for what is no percentage. 0 is that of an index that says nothing.
+/// The value of FILLFACTOR; 129 if it is no percentage. 0 is the default.
 fn fill_factor(option: &Opt) -> Result<u8> {
     let number = match &option.value {
         Some(OptValue::Expr(e)) => furrow_tsql::expression_text(e),
@@ -119,7 +119,7 @@ pub(super) fn key_columns(columns: &[IndexColumn]) -> Vec<KeyColumnSpec> {
     columns.iter().map(column).collect()
 }
 
-/// The options of an index that are kept.
+/// The options of an index that are stored.
 const KEPT: [&str; 4] = [
     "ALLOW_ROW_LOCKS",
     "ALLOW_PAGE_LOCKS",
@@ -127,12 +127,12 @@ const KEPT: [&str; 4] = [
     "PAD_INDEX",
 ];
 
-/// Whether there is an option among these that is kept.
+/// Whether one of these options is stored.
 pub(super) fn keeps_any(options: &[Opt]) -> bool {
     KEPT.iter().any(|name| find(options, name).is_some())
 }
 
-/// Puts what is written into the options of an index.
+/// Applies the options of a statement to the options of an index.
 pub(super) fn change_options(options: &[Opt], of: &mut IndexOptions) {
     let [rows, pages, fill, pad] = KEPT.map(|name| find(options, name));
     of.rows = rows.map_or(of.rows, Opt::is_on);
@@ -169,7 +169,7 @@ fn key(
     })
 }
 
-/// An index; `column`: the one it is written behind.
+/// An index specification; `column`: the column behind which it is written.
 pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Result<IndexSpec> {
     if body.columnstore {
         return Err(unsupported("a columnstore index"));
@@ -193,7 +193,7 @@ pub(super) fn index(name: &str, body: &IndexBody, column: Option<&str>) -> Resul
     })
 }
 
-/// A constant number: of IDENTITY.
+/// A constant number of IDENTITY.
 fn integer(binder: &mut Binder<'_>, written: &Written) -> Result<i64> {
     match binder.expr(written)?.expr {
         Expr::Const(value) => match value.as_i64() {
@@ -204,7 +204,7 @@ fn integer(binder: &mut Binder<'_>, written: &Written) -> Result<i64> {
     }
 }
 
-/// A default for a column of this type: the engine's own where it has it, else its text.
+/// Sets a default for a column of this type: one of the engine's own kinds if possible, else a text.
 pub(super) fn set_default(
     binder: &mut Binder<'_>,
     column: &mut ColumnSpec,
@@ -225,7 +225,7 @@ pub(super) fn set_default(
     Ok(())
 }
 
-/// The text of a default that a column of this type can have.
+/// The text of a default, after a check that a column of this type can have it.
 pub(super) fn checked_default(
     binder: &mut Binder<'_>,
     value: &Written,
@@ -274,7 +274,7 @@ fn check(
 }
 
 impl Parts {
-    /// Of a table of this name.
+    /// The parts of a table with this name.
     pub(super) fn of(table: &str) -> Parts {
         Parts {
             table: table.to_owned(),
@@ -282,7 +282,7 @@ impl Parts {
         }
     }
 
-    /// A primary key of which nothing was said leaves it to what is to be clustered, or is already.
+    /// Decides whether a primary key without CLUSTERED or NONCLUSTERED is clustered.
     pub(super) fn settle_clustered(&mut self, taken: bool) {
         let others = self
             .keys
@@ -297,7 +297,7 @@ impl Parts {
         }
     }
 
-    /// A column with what is written behind it. `place`: its number in the statement.
+    /// A column with its constraints. `place`: its number in the statement.
     pub(super) fn column(
         &mut self,
         binder: &mut Binder<'_>,
@@ -392,7 +392,7 @@ impl Parts {
         Ok(())
     }
 
-    /// A constraint that stands apart.
+    /// A table constraint.
     pub(super) fn constraint(
         &mut self,
         binder: &mut Binder<'_>,
@@ -424,14 +424,14 @@ impl Parts {
         Ok(())
     }
 
-    /// `INDEX ix ..` among the columns, or behind one.
+    /// `INDEX ix ..` in the list of columns, or behind a column.
     pub(super) fn inline(&mut self, written: &InlineIndex, column: Option<&str>) -> Result<()> {
         let spec = index(&written.name.value, &written.index, column)?;
         self.indexes.push(spec);
         Ok(())
     }
 
-    /// Columns of primary keys are NOT NULL, unless they are said to be NULL (8111).
+    /// Makes columns of primary keys NOT NULL, unless they are declared NULL (8111).
     pub(super) fn settle_keys(&mut self) {
         for key in self.keys.iter().filter(|k| k.primary) {
             for part in &key.key {
@@ -457,8 +457,8 @@ fn set_collation(column: &mut ColumnSpec, name: &str) -> Result<()> {
     Err(unsupported(&format!("COLLATE {name}")))
 }
 
-/// Whether a column takes NULL that is made without a word on it: what the session is set to, and else what
-/// its database is.
+/// Whether a column without NULL or NOT NULL allows NULL: by the session's setting, otherwise by the
+/// database's.
 fn takes_nulls(binder: &Binder<'_>) -> bool {
     let (set, db) = (&binder.cx.set, binder.cx.sessions.database());
     match set.has(Switches::ANSI_NULL_DFLT_OFF) {
@@ -469,11 +469,11 @@ fn takes_nulls(binder: &Binder<'_>) -> bool {
     }
 }
 
-/// What columns are that ANSI_PADDING OFF makes.
+/// The error text for a column under ANSI_PADDING OFF.
 const TRIMMED: &str =
     "a char, varchar, binary or varbinary column that is made with ANSI_PADDING OFF";
 
-/// Whether values of a column would lose what they end in: blanks, or zero bytes.
+/// Whether values of a column would lose trailing blanks or zero bytes.
 fn trims(binder: &Binder<'_>, of: &DataType) -> bool {
     let padded = matches!(
         of.id,
@@ -482,7 +482,7 @@ fn trims(binder: &Binder<'_>, of: &DataType) -> bool {
     padded && !of.is_max() && !binder.cx.set.has(Switches::ANSI_PADDING)
 }
 
-/// Refuses columns that can't be made under what is set, before the batch that makes them does anything.
+/// Refuses columns that cannot be created under the present settings, before the batch runs.
 pub(crate) fn check_padding(cx: &mut Context, elements: &[TableElement]) -> Result<()> {
     if cx.set.has(Switches::ANSI_PADDING) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! What several DDL statements need.
+//! Functions that several DDL statements use.
 
 use furrow_bind::{Binder, DEFAULT_SCHEMA};
 use furrow_context::context::Context;
@@ -13,13 +13,13 @@ use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::Query;
 use std::sync::Arc;
 
-/// Schema and name of an object: `dbo` where none is written.
+/// Schema and name of an object; the default schema is `dbo`.
 pub(super) fn named(name: &ObjectName) -> (String, String) {
     let schema = name.schema().map_or(DEFAULT_SCHEMA, |s| &s.value);
     (schema.to_owned(), name.name().to_owned())
 }
 
-/// 3705 for an object of another kind than the one that DROP names.
+/// 3705 if an object is of another kind than DROP names.
 pub(super) fn of_kind(cx: &mut Context, name: &ObjectName, dropped: &str) -> Result<()> {
     let db = Binder::new(cx).database_of(name)?;
     let (schema, object) = named(name);
@@ -44,7 +44,7 @@ pub(super) fn of_kind(cx: &mut Context, name: &ObjectName, dropped: &str) -> Res
     refuse(3705, &args)
 }
 
-/// 226 within a transaction.
+/// Refuses the statement within a transaction (226).
 pub(super) fn outside_transaction(run: &Run<'_>, statement: &str) -> Result<()> {
     if run.cx.sessions.count() == 0 {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn bracketed(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// Binds a check over its table: 207 and the like when it does not.
+/// Binds a check over its table; 207 and similar errors if that fails.
 pub(super) fn bind_check(
     cx: &mut Context,
     of: (&Arc<Database>, &str, &str),
@@ -68,7 +68,7 @@ pub(super) fn bind_check(
     Ok(())
 }
 
-/// Whether some row fails a check.
+/// Whether a row violates a check.
 pub(super) fn violates(
     cx: &mut Context,
     of: (&Arc<Database>, &str, &str),
@@ -78,7 +78,7 @@ pub(super) fn violates(
     has_rows(cx, &query)
 }
 
-/// Whether a query, given as text, has rows.
+/// Whether a query, given as text, returns rows.
 pub(crate) fn some_row(cx: &mut Context, text: &str) -> Result<bool> {
     let read = furrow_context::parse::read(text, cx)?;
     match read.statements.first().map(|s| &s.kind) {
@@ -87,7 +87,7 @@ pub(crate) fn some_row(cx: &mut Context, text: &str) -> Result<bool> {
     }
 }
 
-/// `, column 'a'` of the column with this number; nothing for 0.
+/// `, column 'a'` for the column with this number; empty for 0.
 pub(super) fn column_named(
     cx: &mut Context,
     of: (&Arc<Database>, &str, &str),
@@ -118,7 +118,7 @@ pub(crate) fn identity_insert(run: &mut Run<'_>, name: &ObjectName, on: bool) ->
     })
 }
 
-/// `SELECT 1 FROM` a table, for the rows that fail a check.
+/// `SELECT 1 FROM` a table, for the rows that violate a check.
 fn failing(cx: &Context, of: (&Arc<Database>, &str, &str), check: &str) -> Result<Query> {
     let (db, schema, name) = of;
     let text = format!(

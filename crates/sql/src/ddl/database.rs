@@ -14,10 +14,11 @@ use furrow_tsql::ast::database::{
 use furrow_tsql::ast::option::{Opt, Size};
 use std::borrow::Cow;
 
-/// Bytes of a name that its files' names can have: a file system takes 255, and suffixes come behind.
+/// Most bytes of a database name that file names are derived from: a file system allows 255 bytes, suffixes
+/// included.
 const MAX_STEM_BYTES: usize = 220;
 
-/// A whole number that is written.
+/// The value of an expression that must be a whole number.
 pub(super) fn whole(expr: &furrow_tsql::ast::expr::Expr) -> Result<u64> {
     let text = furrow_tsql::expression_text(expr);
     match text.parse() {
@@ -26,7 +27,7 @@ pub(super) fn whole(expr: &furrow_tsql::ast::expr::Expr) -> Result<u64> {
     }
 }
 
-/// A size in KB; MB where no unit is written.
+/// A size in KB; without a unit it is in MB.
 fn size_kb(size: &Size) -> Result<u64> {
     let factor: u64 = match size.unit.as_deref() {
         Some("KB") => 1,
@@ -37,7 +38,7 @@ fn size_kb(size: &Size) -> Result<u64> {
     Ok(whole(&size.number)?.saturating_mul(factor))
 }
 
-/// A growth: percent, or a size; 0 is none.
+/// A growth: percent, or a size; 0 means no growth.
 pub(super) fn growth(size: &Size) -> Result<FileGrowth> {
     let number = whole(&size.number)?;
     if number == 0 {
@@ -52,7 +53,7 @@ pub(super) fn growth(size: &Size) -> Result<FileGrowth> {
     Ok(FileGrowth::Pages(u32::try_from(pages).unwrap_or(u32::MAX)))
 }
 
-/// A file as it is written. `alter`: for ALTER DATABASE, whose messages differ.
+/// A file specification. `alter`: for ALTER DATABASE, whose messages differ.
 pub(super) fn file(cx: &Context, written: &Written, alter: bool) -> Result<FileSpec> {
     if written.offline {
         return Err(unsupported("OFFLINE"));
@@ -82,7 +83,7 @@ pub(super) fn file(cx: &Context, written: &Written, alter: bool) -> Result<FileS
     Ok(spec)
 }
 
-/// Sizes as MODIFY FILE takes them.
+/// SIZE and MAXSIZE of MODIFY FILE.
 pub(super) fn limits(written: &Written) -> Result<(Option<u64>, Option<Option<u64>>)> {
     let size = written.size.as_ref().map(size_kb).transpose()?;
     let most = match &written.max_size {
@@ -163,9 +164,9 @@ fn spec(cx: &Context, written: &CreateDatabase) -> Result<DatabaseSpec> {
     Ok(spec)
 }
 
-/// What a database's files are called where nothing was said: the name. Where that takes more bytes than a
-/// file's name may, or has characters that lead elsewhere (`../x`) or that another system does not allow, it
-/// is cut, with `_` for each of these, and has a number from the whole of it behind.
+/// The default name of a database's files: the name of the database. A name that is too long for a file name
+/// is cut. Characters that would change the path (`../x`) or that another system does not allow become `_`.
+/// A changed name gets a number behind it that is computed from the whole name.
 fn file_stem(name: &str) -> Cow<'_, str> {
     let odd = |c: char| c.is_control() || r#"/\:*?"<>|"#.contains(c);
     if name.len() <= MAX_STEM_BYTES && !name.contains(odd) {
@@ -192,7 +193,7 @@ fn filegroup(cx: &Context, written: &WrittenGroup) -> Result<FilegroupSpec> {
     Ok(group)
 }
 
-/// FOR ATTACH: the first file is the primary one, the others say where files are now.
+/// FOR ATTACH: the first file is the primary one, the others are the present paths of files.
 fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()> {
     let mut paths = Vec::new();
     for file in written.filegroups.iter().flat_map(|g| &g.files) {
@@ -208,7 +209,7 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
         }
     }
     let read_only = match how {
-        // A log that is there is used, and one that is lost made anew, with either of them.
+        // Both use an existing log, and create a new one in place of a lost one.
         Attach::Attach | Attach::RebuildLog => false,
         Attach::AttachReadOnly => true,
     };
@@ -229,7 +230,7 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
     Ok(())
 }
 
-/// DROP DATABASE: what is not there is told, and the others go.
+/// DROP DATABASE: a database that does not exist is reported, and the others are dropped.
 pub(super) fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
     outside_transaction(run, "DROP DATABASE")?;
     let mut failed: Option<Box<SqlError>> = None;

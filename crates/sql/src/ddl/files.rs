@@ -1,4 +1,4 @@
-//! ALTER DATABASE: files and filegroups, another name.
+//! ALTER DATABASE: files, filegroups, MODIFY NAME.
 
 use super::columns::custom;
 use super::database::{file, growth, limits};
@@ -14,7 +14,7 @@ use furrow_tsql::ast::database::{AlterDatabase, DatabaseAction, FileSpec};
 use furrow_tsql::ast::name::Ident;
 use std::sync::Arc;
 
-/// Information of level 10.
+/// Sends information of level 10.
 fn told(run: &mut Run<'_>, number: u32, text: &str) {
     run.inform(Message::custom(number, 10, 1, text));
 }
@@ -38,7 +38,7 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
         if !new.value.eq_ignore_ascii_case(&name) {
             not_of_system(&new.value)?;
         }
-        // With no handle of it here: it is closed and opened again.
+        // No handle may stay open here: the database is closed and opened again.
         run.cx
             .server
             .instance()
@@ -55,7 +55,8 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
     Ok(())
 }
 
-/// Not a system database; a user's own one that has such a name from before can be.
+/// Whether a database may be renamed: any but the system's. A user's database may have such a name from an
+/// earlier version.
 fn may_be_renamed(run: &Run<'_>, name: &str) -> bool {
     let is_of_user = || {
         let database = run.cx.server.instance().database(name);
@@ -170,7 +171,7 @@ fn modify_filegroup(run: &mut Run<'_>, db: &Arc<Database>, name: &Ident, word: &
     Ok(())
 }
 
-/// READ_ONLY or READ_WRITE of a filegroup, for which nobody else may be in the database (5070, then 5069).
+/// READ_ONLY or READ_WRITE of a filegroup. No other session may be in the database (5070, then 5069).
 fn updateability(
     run: &mut Run<'_>,
     db: &Arc<Database>,

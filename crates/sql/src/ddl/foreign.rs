@@ -1,4 +1,4 @@
-//! FOREIGN KEY: as written, made into what the engine is asked for; rows held against it.
+//! FOREIGN KEY: its specification for the engine, and the test of existing rows.
 
 use super::{bracketed, some_row};
 use furrow_context::context::Context;
@@ -17,7 +17,7 @@ fn action(written: Option<KeyAction>) -> ReferentialAction {
     }
 }
 
-/// A foreign key; `column`: the one it is written behind.
+/// A foreign key; `column`: the column behind which it is written.
 pub(super) fn spec(
     written: &Written,
     name: Option<&str>,
@@ -56,7 +56,7 @@ pub(super) fn spec(
     })
 }
 
-/// 547 when some row of a table refers to nothing by this key.
+/// 547 if a row of a table has no referenced row.
 pub(super) fn hold(
     cx: &mut Context,
     db: &Arc<Database>,

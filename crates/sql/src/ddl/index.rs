@@ -13,7 +13,7 @@ use furrow_tsql::ast::option::find;
 use furrow_tsql::ast::table::{AlterIndex, CreateIndex, DropIndex, IndexAction, UpdateStatistics};
 use std::sync::Arc;
 
-/// 1088: the table of an index is not there.
+/// 1088: the table of an index does not exist.
 fn no_table(name: &ObjectName, state: u8) -> Box<SqlError> {
     let text = format!(
         "Cannot find the object \"{}\" because it does not exist or you do not have permissions.",
@@ -120,8 +120,8 @@ fn change_index(
     Ok(())
 }
 
-/// UPDATE STATISTICS: the table must be there, and the indexes that are named. There are no histograms to
-/// make, which the client is told: scripts that look after a database go on.
+/// UPDATE STATISTICS: the table and the named indexes must exist. There are no histograms to build; a message
+/// says so, and maintenance scripts run on.
 pub(super) fn update_statistics(run: &mut Run<'_>, written: &UpdateStatistics) -> Result<()> {
     let shown = shown(&written.table);
     let missing = run.cx.statement(|cx| {

@@ -1,8 +1,8 @@
-//! Databases, tables, indexes, modules: made, changed, dropped.
+//! Databases, tables, indexes, modules: CREATE, ALTER, DROP.
 //!
-//! Each statement is one call of the engine, or a few in one statement; what is written becomes what the
-//! engine is asked for, and its refusals come back with names as they were written. Clauses that change
-//! nothing here are taken; those that would are refused by name (40514).
+//! Each statement is one call of the engine, or a few in one engine statement. The statement is converted
+//! into a specification for the engine; the engine's errors are returned with the names of the statement.
+//! Clauses without effect here are accepted; other unsupported clauses are refused by name (40514).
 
 mod alter;
 mod columns;
@@ -31,7 +31,7 @@ use furrow_engine::ModuleKind;
 use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::{Statement, Stmt};
 
-/// Runs a statement that defines something.
+/// Runs a DDL statement.
 pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     match &stmt.kind {
         Statement::CreateTable(written) => table::create(run, written),

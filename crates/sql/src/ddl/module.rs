@@ -1,6 +1,6 @@
 //! CREATE, ALTER and DROP of procedures and views; CREATE and DROP SCHEMA.
 //!
-//! A module is kept as its text; whoever runs it reads it again. Functions and triggers are refused.
+//! A module is stored as its text, which is parsed at each execution. Functions and triggers are refused.
 
 use super::columns::custom;
 use super::named;
@@ -16,7 +16,7 @@ use furrow_tsql::ast::module::{ModuleAction, ModuleOption, Procedure, View};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::{Statement, Stmt};
 
-/// Keeps a module's text.
+/// Stores a module's text.
 fn keep(
     run: &mut Run<'_>,
     (kind, action): (ModuleKind, ModuleAction),
@@ -93,13 +93,13 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
         declared_type(&parameter.data_type, of, place)?;
     }
     run.interpreter.check_procedure(run, written)?;
-    // With the comments before it, as SQL Server keeps it: lines are counted from the top of the batch.
+    // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::Procedure;
     keep(run, (kind, written.action), &written.name, &text)
 }
 
-/// CREATE or ALTER VIEW: its query must bind, and name every column.
+/// CREATE or ALTER VIEW: its query must bind, and every column must have a name.
 pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
     options(&written.options)?;
     if written.check_option {
@@ -134,13 +134,13 @@ pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
         }
         Ok(())
     })?;
-    // With the comments before it, as SQL Server keeps it: lines are counted from the top of the batch.
+    // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let kind = ModuleKind::View;
     keep(run, (kind, written.action), &written.name, &text)
 }
 
-/// DROP PROCEDURE, DROP VIEW: what is not there is told, and the others go.
+/// DROP PROCEDURE, DROP VIEW: a module that does not exist is reported, and the others are dropped.
 pub(super) fn drop(run: &mut Run<'_>, written: &Drop, kind: ModuleKind) -> Result<()> {
     let mut missing: Option<Box<SqlError>> = None;
     for name in &written.names {
@@ -168,7 +168,7 @@ pub(super) fn drop(run: &mut Run<'_>, written: &Drop, kind: ModuleKind) -> Resul
     missing.map_or(Ok(()), Err)
 }
 
-/// CREATE SCHEMA, with what is made in it.
+/// CREATE SCHEMA, with the objects that it creates.
 pub(super) fn create_schema(run: &mut Run<'_>, written: &CreateSchema) -> Result<()> {
     let Some(name) = &written.name else {
         return Err(unsupported("CREATE SCHEMA without a name"));
@@ -220,7 +220,7 @@ pub(super) fn drop_schema(run: &mut Run<'_>, written: &Drop) -> Result<()> {
     Ok(())
 }
 
-/// What a module of another kind is called when it is refused.
+/// The name of a module kind that is refused.
 pub(super) fn refused(stmt: &Stmt) -> Option<&'static str> {
     match &stmt.kind {
         Statement::Function(_) => Some("a user-defined function"),

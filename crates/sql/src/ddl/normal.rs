@@ -1,7 +1,7 @@
-//! The text of an expression as the catalog keeps it: names in brackets, constants in parentheses.
+//! The text of an expression as the catalog stores it: names in brackets, constants in parentheses.
 //!
-//! What was written is not kept: `price > 0` becomes `([price]>(0))`, `DEFAULT 5` becomes `((5))`, as the
-//! product stores them. Shapes that are rare in checks and defaults keep the reader's own spelling.
+//! As in SQL Server, the original text is not stored: `price > 0` becomes `([price]>(0))`, `DEFAULT 5`
+//! becomes `((5))`. Expressions that are rare in checks and defaults are printed as the parser prints them.
 
 use furrow_tsql::ast::expr::{
     BinaryOp, Call, CompareOp, Condition, ConditionKind, Expr, ExprKind, Literal, UnaryOp,
@@ -18,7 +18,7 @@ pub(super) fn check_text(written: &Condition) -> String {
     format!("({})", condition(written, 0))
 }
 
-/// The column of a check that speaks of one only: it counts as that column's, wherever it was written.
+/// The column of a check that uses one column only: the check belongs to that column, wherever it is written.
 pub(super) fn only_column(text: &str) -> Option<String> {
     let mut found: Option<String> = None;
     let mut chars = text.chars().peekable();
@@ -85,7 +85,7 @@ fn literal(of: &Literal) -> String {
     }
 }
 
-/// A side of an operator that binds with this rank.
+/// An operand of an operator with this precedence.
 fn side(expr: &Expr, outer: u8, right: bool) -> String {
     let text = value(expr);
     match &expr.kind {
@@ -169,7 +169,7 @@ fn enclosed(text: String, needed: bool) -> String {
     }
 }
 
-/// IN: one comparison a value, which SQL Server keeps in the reverse order.
+/// IN: one comparison for each value, which SQL Server stores in reverse order.
 fn any_of(expr: &Expr, (not, list): (bool, &[Expr]), outer: u8) -> String {
     let (op, word, own) = match not {
         false => ("=", " OR ", OR),
@@ -184,7 +184,7 @@ fn any_of(expr: &Expr, (not, list): (bool, &[Expr]), outer: u8) -> String {
     enclosed(parts.join(word), own < outer && list.len() > 1)
 }
 
-/// A condition within one that binds with this rank.
+/// A condition inside a condition with this precedence.
 fn condition(written: &Condition, outer: u8) -> String {
     match &written.kind {
         ConditionKind::And(parts) => joined(parts, " AND ", (AND, outer)),

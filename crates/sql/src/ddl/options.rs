@@ -1,7 +1,7 @@
 //! ALTER DATABASE SET.
 //!
-//! What an option would change is changed, and kept in the database; what only says how things are anyway
-//! (scripts that tools write are full of it) is taken; anything else is refused by name.
+//! An option that the engine has is changed and stored in the database. An option that only states a fixed
+//! property, as generated scripts often do, is accepted. Any other option is refused by name.
 
 use super::database::whole;
 use furrow_context::error::{Result, SqlError, refuse, unsupported};
@@ -15,7 +15,7 @@ use furrow_tsql::ast::option::{Opt, OptValue};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// Options whose named value is how things are.
+/// Options with the only value that this engine supports: accepted without effect.
 const AS_IT_IS: &[(&str, &str)] = &[
     ("ACCELERATED_DATABASE_RECOVERY", "OFF"),
     ("ALLOW_SNAPSHOT_ISOLATION", "OFF"),
@@ -38,7 +38,7 @@ const AS_IT_IS: &[(&str, &str)] = &[
     ("TRUSTWORTHY", "OFF"),
 ];
 
-/// The value of an option as it is written; nothing of one that is a list.
+/// The value of an option as a word; empty if the value is a list.
 fn word(option: &Opt) -> Cow<'_, str> {
     match &option.value {
         Some(OptValue::Word(word)) => Cow::Borrowed(word),
@@ -47,7 +47,7 @@ fn word(option: &Opt) -> Cow<'_, str> {
     }
 }
 
-/// 5069 behind what kept SET from being done.
+/// Adds 5069 behind the error that made SET fail.
 fn failed(mut error: Box<SqlError>) -> Box<SqlError> {
     if error
         .messages
@@ -59,7 +59,7 @@ fn failed(mut error: Box<SqlError>) -> Box<SqlError> {
     error
 }
 
-/// 5011 for a database that is not there.
+/// 5011 for a database that does not exist.
 pub(super) fn known(run: &Run<'_>, name: &str) -> Result<()> {
     let known = run.cx.server.instance().databases();
     match known.iter().any(|d| d.name.eq_ignore_ascii_case(name)) {
@@ -86,7 +86,7 @@ pub(super) fn set(
     Ok(())
 }
 
-/// SET of one database.
+/// SET in one database.
 struct Act<'a, 'r> {
     run: &'a mut Run<'r>,
     name: &'a str,
@@ -122,7 +122,7 @@ impl Act<'_, '_> {
             }
             ("DELAYED_DURABILITY", _) => options.delayed_durability = delayed(value),
             ("MIXED_PAGE_ALLOCATION", _) => options.mixed_pages = value == "ON",
-            // There are no statistics yet: the setting is kept and shown.
+            // There are no statistics yet: the setting is stored and shown.
             ("AUTO_CREATE_STATISTICS", "ON" | "OFF") => {
                 options.auto_create_statistics = value == "ON";
             }
@@ -141,7 +141,7 @@ impl Act<'_, '_> {
         Ok(db.set_options(options)?)
     }
 
-    /// 5058: what the system's own databases must have.
+    /// 5058: options that cannot be set in system databases.
     fn may_be_set(&self, option: &str) -> Result<()> {
         let of = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(self.name));
         let fixed = match option {
@@ -163,7 +163,7 @@ impl Act<'_, '_> {
         u32::from(self.run.cx.sessions.database().id() == db.id())
     }
 
-    /// 5064: somebody else is the one user.
+    /// 5064: the database is in single-user mode and another session is in it.
     fn not_anothers(&self, db: &Arc<Database>) -> Result<()> {
         let single = db.options().user_access == UserAccess::Single;
         match single && db.users() > self.own(db) {
@@ -176,7 +176,7 @@ impl Act<'_, '_> {
         let own = self.own(db);
         loop {
             self.clear_room(db, 5061)?;
-            // Somebody may have come in since.
+            // Another session may have entered in the meantime.
             if db.set_user_access(UserAccess::Single, own)? {
                 return Ok(());
             }
@@ -195,7 +195,7 @@ impl Act<'_, '_> {
         Ok(())
     }
 
-    /// OFFLINE: nobody may be in it.
+    /// OFFLINE: no session may be in the database.
     fn offline(&mut self) -> Result<()> {
         let in_use = || refuse(5070, &[self.name.into()]);
         if let Ok(db) = self.run.cx.server.instance().database(self.name) {
@@ -211,8 +211,8 @@ impl Act<'_, '_> {
         }
     }
 
-    /// Sees to it that no other connection works in the database: waits for them to leave (as long as
-    /// LOCK_TIMEOUT says), does not wait, or ends them. `refusal`: what is said where they stay.
+    /// Waits until no other connection is in the database (for LOCK_TIMEOUT), refuses at once (NO_WAIT), or
+    /// ends the other connections. `refusal`: the message if some of them stay.
     fn clear_room(&mut self, db: &Arc<Database>, refusal: u32) -> Result<()> {
         let own = self.own(db);
         if db.users() <= own {
@@ -247,7 +247,7 @@ impl Act<'_, '_> {
         Ok(())
     }
 
-    /// Waits until nobody else is there: `false` when that took too long.
+    /// Waits until no other session is in the database; `false` if `patience` ran out.
     fn wait_until(&self, db: &Arc<Database>, own: u32, patience: Option<Duration>) -> Result<bool> {
         let begun = Moment::now();
         while db.users() > own {
@@ -261,9 +261,9 @@ impl Act<'_, '_> {
     }
 }
 
-/// How long a wait sleeps before it looks again.
+/// Interval at which a wait checks again.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long transactions that are rolled back may take.
+/// Longest wait for the rollback of ended connections' transactions.
 const ROLLBACK: Duration = Duration::from_secs(600);
 
 fn access(db: &Arc<Database>, to: UserAccess) -> Result<()> {
@@ -278,7 +278,7 @@ fn as_it_is((of, value): (&str, &str)) -> Result<()> {
     }
 }
 
-/// A compatibility level: 15048 for what is none.
+/// Parses a compatibility level; 15048 if it is not one.
 fn level(value: &str) -> Result<u16> {
     match value.parse() {
         Ok(level @ (100 | 110 | 120 | 130 | 140 | 150 | 160 | 170)) => Ok(level),

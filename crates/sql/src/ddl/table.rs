@@ -12,7 +12,7 @@ use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::dml::Truncate;
 use furrow_tsql::ast::table::{CreateTable, TableElement};
 
-/// 1750 behind what kept a constraint from being made.
+/// Adds 1750 behind the error that made a constraint fail.
 fn with_1750(mut error: Box<SqlError>) -> Box<SqlError> {
     let constraint = error.number() == 2714 && error.first().state == 5;
     if constraint
@@ -82,7 +82,7 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
     Ok(())
 }
 
-/// DROP TABLE: what is not there is told, and the others go.
+/// DROP TABLE: a table that does not exist is reported, and the others are dropped.
 pub(super) fn drop(run: &mut Run<'_>, written: &Drop) -> Result<()> {
     let mut missing: Option<Box<SqlError>> = None;
     for name in &written.names {

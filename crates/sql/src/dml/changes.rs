@@ -1,12 +1,12 @@
-//! The rows that an UPDATE, DELETE or MERGE found, between the plan that found them and their change.
+//! The rows that an UPDATE, DELETE or MERGE has found, before they are changed.
 //!
-//! A plan that finds rows must not meet a row that the same statement has changed, so all rows are found
-//! first. They are kept as rows of values (the name of the target's row first), which go to a file where
-//! there is no room for them.
+//! The plan that finds rows must not see changes of the same statement, so all rows are found first. They are
+//! stored as rows of values, the key (`RowKey`) of the target's row first, in a file if they do not fit into
+//! memory.
 //!
-//! A join may meet a row of the target several times. It is changed once, with the first row that it was met
-//! with. [`each_once`] keeps the names that were met as long as there is room for them. Rows whose names find
-//! no room are sorted by name, which brings those of one name together.
+//! A join may find a row of the target several times. The row is changed once, with the values of the first
+//! match. [`each_once`] stores the keys that were found while they fit into memory. The other rows are sorted
+//! by key, so that rows with the same key are adjacent.
 
 use super::target::TargetOf;
 use furrow_context::context::Context;
@@ -20,18 +20,18 @@ use furrow_exec::spill::{RowWriter, Rows, Sorter};
 use furrow_exec::{Expr, Plan};
 use furrow_types::{DataType, TypeId, Value};
 
-/// The type of a row's name among the columns of a plan.
+/// The type of a row's key among the columns of a plan.
 pub(super) const NAME: DataType = DataType::sized(TypeId::VarBinary, 8000);
 
-/// Whether a plan may give a row of the target more than once.
+/// Whether a plan may return a row of the target more than once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Meets {
     Once,
     Often,
 }
 
-/// Runs a plan whose rows have names of the target's rows at `name_at`, and gives the first row of each name.
-/// Rows without a name are left out.
+/// Runs a plan whose rows have the keys of the target's rows at `name_at`, and passes on the first row of
+/// each key. Rows without a key are left out.
 pub(super) fn each_once(
     plan: &Plan,
     (name_at, meets): (usize, Meets),
@@ -75,7 +75,7 @@ pub(super) fn each_once(
     Ok(())
 }
 
-/// Orders rows by the name at a place.
+/// Sorts rows by the key at a position.
 pub(super) fn by_name(name_at: usize) -> [SortKey; 1] {
     [SortKey {
         expr: Expr::Column(name_at),
@@ -84,8 +84,8 @@ pub(super) fn by_name(name_at: usize) -> [SortKey; 1] {
     }]
 }
 
-/// The names of rows that may be changed once only: 8672 for a name that comes twice. Names that find no room
-/// are sorted, and compared at the end.
+/// The keys of rows that may be changed only once: 8672 for a duplicate. Keys that do not fit into memory are
+/// sorted, and compared at the end.
 pub(super) struct OnceOnly<'k> {
     met: KeyTable,
     by_name: &'k [SortKey],
@@ -93,7 +93,7 @@ pub(super) struct OnceOnly<'k> {
 }
 
 impl<'k> OnceOnly<'k> {
-    /// `by_name`: [`by_name`] of place 0.
+    /// `by_name`: [`by_name`] of position 0.
     pub(super) fn new(by_name: &'k [SortKey], cx: &Context) -> OnceOnly<'k> {
         OnceOnly {
             met: KeyTable::new(vec![NAME], Grant::new(&cx.memory)),
@@ -102,7 +102,7 @@ impl<'k> OnceOnly<'k> {
         }
     }
 
-    /// Notes a name.
+    /// Adds a key.
     pub(super) fn push(&mut self, name: &Value, cx: &mut Context) -> Result<()> {
         let name = std::slice::from_ref(name);
         match self.met.place(name) {
@@ -115,7 +115,7 @@ impl<'k> OnceOnly<'k> {
         }
     }
 
-    /// All names have come.
+    /// Called after the last key.
     pub(super) fn finish(self, cx: &mut Context) -> Result<()> {
         let Some(sorter) = self.sorter else {
             return Ok(());
@@ -134,7 +134,7 @@ impl<'k> OnceOnly<'k> {
     }
 }
 
-/// The name in a kept row.
+/// The key in a stored row.
 pub(super) fn key_of(row: &[Value]) -> Option<RowKey> {
     match row.first() {
         Some(Value::Binary(bytes)) => RowKey::from_bytes(bytes),
@@ -142,13 +142,13 @@ pub(super) fn key_of(row: &[Value]) -> Option<RowKey> {
     }
 }
 
-/// A row to be changed: its name, and the new values of its columns.
+/// A row to be changed: its key, and the new values of its columns.
 pub(super) type Change = (RowKey, Vec<(usize, Value)>);
 
-/// Reads the change out of a kept row; `None` for one that is not to be changed.
+/// Reads the change from a stored row; `None` for a row that is not changed.
 pub(super) type ReadChange<'r> = &'r dyn Fn(&[Value]) -> Option<Change>;
 
-/// Columns that are given new values by a kept row, in the order of the values.
+/// The columns with their new values from a stored row, in the order of the values.
 pub(super) fn values_of(values: &[Value], columns: &[usize]) -> Vec<(usize, Value)> {
     columns
         .iter()
@@ -157,7 +157,7 @@ pub(super) fn values_of(values: &[Value], columns: &[usize]) -> Vec<(usize, Valu
         .collect()
 }
 
-/// Changes columns of rows; gives the numbers of those that were not there.
+/// Changes columns of rows; returns the numbers of the rows that no longer existed.
 pub(super) fn change_each(
     cx: &mut Context,
     target: &TargetOf,
@@ -180,7 +180,7 @@ pub(super) fn change_each(
     Ok(absent)
 }
 
-/// The same where keys change that no two rows may share: rows may exchange their keys.
+/// As [`change_each`], if unique keys change: rows may exchange their keys.
 pub(super) fn change_as_one(
     cx: &mut Context,
     target: &TargetOf,

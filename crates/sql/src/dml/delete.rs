@@ -21,7 +21,7 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
     let (rows, told) = run.cx.statement(|cx| {
         let delete = match position::cursor_of(written.filter.as_ref()) {
             None => ready(plans, written, cx, |binder| bind(binder, written))?,
-            // The plan is for the row at which the cursor is now.
+            // The plan is for the present row of the cursor.
             Some(_) => Arc::new(bound(cx, |binder| bind(binder, written))?),
         };
         let target = &delete.target;
@@ -62,18 +62,18 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
     tell(run, told, rows)
 }
 
-/// A DELETE that can be run.
+/// A DELETE, bound.
 struct DeletePlan {
     target: TargetOf,
     rules: Rules,
-    /// Gives rows to be deleted: their columns, where they are looked at, and their names.
+    /// Returns the rows to be deleted: the columns that are used, and the row keys.
     plan: Plan,
     row_at: Range<usize>,
     name_at: usize,
     meets: Meets,
 }
 
-/// Binds a DELETE ahead of its turn.
+/// Binds a DELETE at compilation.
 pub(crate) fn plan_delete(plans: Option<&Plans>, written: &Delete, cx: &mut Context) -> Result<()> {
     if position::cursor_of(written.filter.as_ref()).is_some() {
         return Ok(());

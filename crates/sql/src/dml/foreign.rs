@@ -1,15 +1,15 @@
-//! Foreign keys: what a statement's rows refer to, and what refers to them.
+//! Foreign keys: checks of the rows that a statement changes, in both directions.
 //!
 //! # Steps
-//! 1. While the statement changes rows, the keys that they refer to by now, and the keys that are no more,
-//!    are noted.
+//! 1. While the statement changes rows, it collects two sets: the keys that the new rows refer to, and the
+//!    keys that no longer exist.
 //! 2. At its end, rows of other tables follow (CASCADE, SET NULL, SET DEFAULT) by statements of their own,
-//!    which have foreign keys to ask in turn.
-//! 3. Then every key referred to must be there, and nothing may refer to a key that is not (547).
+//!    which check their own foreign keys in turn.
+//! 3. Then every key referred to must exist, and no row may refer to a key that no longer exists (547).
 //!
-//! Both looks read what is committed, whatever the session's isolation is, and come after the change. Of two
-//! transactions, one that takes a key away and one that refers to it, whoever looks second finds the other's
-//! row locked and waits for what becomes of it.
+//! Both checks read committed rows, whatever the session's isolation level is, and run after the change. If
+//! one transaction removes a key and another refers to it, the one that checks second finds the row of the
+//! other locked, and waits for its commit or rollback.
 
 use super::rules::Verb;
 use super::target::TargetOf;
@@ -27,10 +27,10 @@ use furrow_types::{DataType, Value, encode};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What an entry of a set of bytes takes besides its bytes.
+/// Bytes that an entry of a set takes besides its key.
 const SEEN_BYTES: usize = 64;
 
-/// Values of a key's columns, and what they become.
+/// Values of a key's columns, and their new values.
 type Moved = (Vec<Value>, Option<Vec<Value>>);
 
 /// A foreign key of the table that is changed.
@@ -38,7 +38,7 @@ type Moved = (Vec<Value>, Option<Vec<Value>>);
 struct Own {
     key: ForeignKey,
     referenced: Arc<Table>,
-    /// Places of its columns, here and there.
+    /// Positions of its columns: in the changed table, and in the referenced one.
     places: Vec<(usize, usize)>,
     seen: HashSet<Vec<u8>>,
     wanted: Vec<Vec<Value>>,
@@ -49,12 +49,12 @@ struct Own {
 struct Others {
     key: ForeignKey,
     referencing: Arc<Table>,
-    /// Places of its columns, there and here.
+    /// Positions of its columns: in the referring table, and in the changed one.
     places: Vec<(usize, usize)>,
     gone: Vec<Moved>,
 }
 
-/// What a statement has to ask about its rows.
+/// The foreign key checks of a statement.
 #[derive(Clone)]
 pub(super) struct Foreign {
     verb: Verb,
@@ -64,7 +64,7 @@ pub(super) struct Foreign {
     others: Vec<Others>,
 }
 
-/// Places of a key's columns in its own table and in the referenced one.
+/// Positions of a key's columns in its own table and in the referenced one.
 fn places(key: &ForeignKey, own: &Table, referenced: &Table) -> Option<Vec<(usize, usize)>> {
     let at = |table: &Table, id: i32| table.columns().iter().position(|c| c.id == id);
     let pairs = key.columns.iter();
@@ -77,7 +77,7 @@ fn bracketed(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// The values at these places; `None` when one is NULL, or not there.
+/// The values at these positions; `None` if one is NULL or missing.
 fn tuple(row: &[Value], places: impl Iterator<Item = usize>) -> Option<Vec<Value>> {
     let values = places.map(|at| row.get(at).filter(|v| !v.is_null()).cloned());
     values.collect()
@@ -95,8 +95,8 @@ fn bytes_of(values: &[Value], types: impl Iterator<Item = DataType>) -> Vec<u8> 
 }
 
 impl Foreign {
-    /// What there is to ask about the rows of a table that are changed so. A plan that is kept rests on the
-    /// tables on the other side as well: their keys may come, change and go.
+    /// The checks that a change of this kind needs. A cached plan depends also on the tables on the other
+    /// side: their keys may be created, changed and dropped.
     pub(super) fn of(binder: &mut Binder<'_>, verb: Verb, target: &TargetOf) -> Result<Foreign> {
         let (db, table) = (&target.db, &target.table);
         let session = binder.cx.sessions.of(db)?;
@@ -143,13 +143,13 @@ impl Foreign {
         Ok(foreign)
     }
 
-    /// Whether rows have to be noted.
+    /// Whether changed rows have to be collected.
     pub(super) fn asks(&self) -> bool {
         !self.own.is_empty() || !self.others.is_empty()
     }
 
-    /// Notes a changed row: what it is, and behind that what it was, as OUTPUT sees it. Gives how many bytes
-    /// the notes take.
+    /// Collects a changed row: its new values, followed by its old values, as OUTPUT sees them. Returns the
+    /// bytes that the collected keys take.
     pub(super) fn note(&mut self, row: &[Value]) -> usize {
         let mut noted = 0;
         if !self.asks() {
@@ -197,7 +197,7 @@ impl Foreign {
         noted
     }
 
-    /// At the end of the statement: other rows follow, and every key referred to must be there.
+    /// Runs at the end of the statement: other rows follow, and every key referred to must exist.
     pub(super) fn settle(self, cx: &mut Context) -> Result<()> {
         for others in &self.others {
             for moved in &others.gone {
@@ -234,7 +234,7 @@ impl Foreign {
         named.collect::<Vec<String>>().join(" AND ")
     }
 
-    /// The variables of a key, and of what it becomes.
+    /// The variables that hold a key and its new value.
     fn scope(table: &Table, places: &[usize], key: &[Value], now: Option<&[Value]>) -> Scope {
         let mut scope = Scope::default();
         for (letter, values) in [("k", Some(key)), ("n", now)] {
@@ -247,7 +247,7 @@ impl Foreign {
         scope
     }
 
-    /// Whether a committed row has these values there.
+    /// Whether a committed row has these values in these columns.
     fn is_there(
         &self,
         cx: &mut Context,
@@ -265,7 +265,7 @@ impl Foreign {
         within(cx, scope, |cx| super::super::ddl::some_row(cx, &text))
     }
 
-    /// What the action of a key does to the rows that refer to a key that is no more.
+    /// Applies the action of a key to the rows that refer to a key that no longer exists.
     fn follow(&self, cx: &mut Context, others: &Others, (before, now): &Moved) -> Result<()> {
         let action = match now {
             None => others.key.on_delete,
@@ -302,7 +302,7 @@ impl Foreign {
         within(cx, scope, |cx| change(cx, &text)).map_err(|e| self.ours(e))
     }
 
-    /// A conflict of a row that followed is one of the statement that it followed.
+    /// Reports a conflict of a cascaded statement as a conflict of the statement that caused it.
     fn ours(&self, mut error: Box<SqlError>) -> Box<SqlError> {
         for message in error.messages.iter_mut().filter(|m| m.number == 547) {
             if let Some((_, rest)) = message.text.split_once(" statement conflicted ") {
@@ -313,7 +313,7 @@ impl Foreign {
         error
     }
 
-    /// 547 where something refers to a key that is no more.
+    /// 547 if a row refers to a key that no longer exists.
     fn unreferenced(&self, cx: &mut Context, others: &Others, key: &[Value]) -> Result<()> {
         let here = others.places.iter().map(|p| p.1);
         if self.is_there(cx, &self.table, here, key)? {
@@ -372,7 +372,7 @@ enum Side<'a> {
     Others(&'a Others),
 }
 
-/// Runs something with other variables.
+/// Calls `body` with another scope of variables.
 fn within<T>(
     cx: &mut Context,
     scope: Scope,
@@ -384,7 +384,7 @@ fn within<T>(
     result
 }
 
-/// Takes what a statement of ours says: nobody hears of it.
+/// Discards the messages of statements that the server runs itself.
 struct Silent;
 
 impl Sink for Silent {
@@ -394,7 +394,7 @@ impl Sink for Silent {
     fn notice(&mut self, _notice: &Notice) {}
 }
 
-/// Runs a DELETE or UPDATE within the statement at hand.
+/// Runs a DELETE or UPDATE as a part of the current statement.
 fn change(cx: &mut Context, text: &str) -> Result<()> {
     let rows = std::mem::take(&mut cx.set.row_count);
     let last = cx.last.clone();

@@ -35,15 +35,15 @@ pub(crate) fn insert(run: &mut Run<'_>, written: &Insert) -> Result<()> {
 /// An INSERT that can be run.
 struct InsertPlan {
     target: TargetOf,
-    /// The columns that the plan's rows are for.
+    /// The columns that receive the plan's rows.
     columns: Vec<usize>,
     plan: Plan,
-    /// Whether the plan reads the table that its rows go to.
+    /// Whether the plan reads the target table.
     reads_target: bool,
     rules: Rules,
 }
 
-/// Binds an INSERT ahead of its turn.
+/// Binds an INSERT at compilation.
 pub(crate) fn plan_insert(plans: Option<&Plans>, written: &Insert, cx: &mut Context) -> Result<()> {
     if matches!(written.source, InsertSource::Execute(_)) {
         return Ok(());
@@ -79,7 +79,7 @@ fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
     })
 }
 
-/// INSERT ... EXEC: the rows of all result sets, in a transaction of its own where none is open.
+/// INSERT ... EXEC: the rows of all result sets, in a transaction of its own if none is open.
 fn insert_execute(
     run: &mut Run<'_>,
     written: &Insert,
@@ -115,7 +115,7 @@ fn insert_execute(
 struct CapturedSets {
     place: SpillPlace,
     sets: Vec<(Vec<ResultColumn>, RowWriter)>,
-    /// Why rows could not be kept: the rest is not kept either.
+    /// The error that stopped the capture; later rows are dropped.
     failed: Result<()>,
 }
 
@@ -173,8 +173,7 @@ fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: CapturedSets) -> Resul
     })
 }
 
-/// The values of a row that is written out, as the columns take them. `named`: whether the statement lists
-/// the columns.
+/// The values of a VALUES row, in the order of the columns. `named`: whether the statement lists the columns.
 pub(super) fn row_of(
     binder: &mut Binder<'_>,
     table: &Table,
@@ -282,14 +281,14 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
     Ok(rows)
 }
 
-/// Whether the rows of a query may go in by batches: with TABLOCK, where nobody looks at them one by one.
+/// Whether the rows of a query may be inserted in batches: with TABLOCK, if no rule needs single rows.
 fn loads(target: &TargetOf, plan: &Plan, rules: &Rules) -> bool {
     let whole = target.hints.granularity == Granularity::Table;
     let few = matches!(plan, Plan::One | Plan::Values(_));
     whole && !few && rules.fills.is_empty() && !rules.whole()
 }
 
-/// Hands a row to its batch.
+/// Adds a row to its batch.
 fn gather(
     cx: &mut Context,
     target: &TargetOf,
@@ -320,7 +319,7 @@ pub(super) fn put(
     rules.put_out(cx, &kept)
 }
 
-/// Inserts one row with what the rules say; gives it as the table keeps it.
+/// Inserts one row after the rules are applied; returns the row as it is stored.
 pub(super) fn put_whole(
     cx: &mut Context,
     target: &TargetOf,
@@ -347,7 +346,7 @@ pub(super) fn put_whole(
     Ok(kept)
 }
 
-/// Hands a row to the engine; gives its identity value.
+/// Passes a row to the engine; returns its identity value.
 fn place(
     cx: &mut Context,
     target: &TargetOf,

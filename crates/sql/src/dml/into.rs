@@ -96,7 +96,7 @@ fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> 
     Ok(rows)
 }
 
-/// A column that `IDENTITY(type, seed, increment)` makes.
+/// A column that `IDENTITY(type, seed, increment)` creates.
 struct Numbered {
     name: String,
     data_type: DataType,
@@ -105,7 +105,7 @@ struct Numbered {
 }
 
 impl Numbered {
-    /// Makes the table's column of this name the one that is numbered; gives its place.
+    /// Makes the table's column of this name the identity column; returns its position.
     fn put_in(&self, spec: &mut TableSpec) -> Result<usize> {
         let of_name = |c: &ColumnSpec| c.name.eq_ignore_ascii_case(&self.name);
         let Some(at) = spec.columns.iter().position(of_name) else {
@@ -120,12 +120,12 @@ impl Numbered {
     }
 }
 
-/// The table of INTO, as it is written.
+/// The name of the table of INTO.
 fn select_target(select: &Select) -> &str {
     select.into.as_ref().map_or("", |into| into.name())
 }
 
-/// The column of the list that the IDENTITY function makes. In the list a NULL stands for it: the table
+/// The column that the IDENTITY function creates. The call in the select list is replaced by NULL: the table
 /// numbers its rows itself.
 fn numbered_column(items: &mut [SelectItem], table: &str) -> Result<Option<Numbered>> {
     let mut found = None;
@@ -159,7 +159,7 @@ fn numbered_column(items: &mut [SelectItem], table: &str) -> Result<Option<Numbe
     Ok(found)
 }
 
-/// The arguments of the IDENTITY function: a type, and where the numbers begin and how they go on.
+/// The arguments of the IDENTITY function: type, seed and increment.
 fn numbering(call: &Call) -> Result<(DataType, i64, i64)> {
     let wrong = || refuse(174, &["identity".into(), 3.into()]);
     let (of, seed, step) = match call.args.as_slice() {
@@ -191,7 +191,7 @@ fn numbering(call: &Call) -> Result<(DataType, i64, i64)> {
     }
 }
 
-/// A whole number as written, with a sign or without.
+/// A whole number of the text, with a sign or without.
 fn whole_number(written: &Expr) -> Option<i64> {
     match &written.kind {
         ExprKind::Literal(Literal::Integer(digits)) => digits.parse().ok(),
@@ -225,8 +225,8 @@ fn spec(name: &ObjectName, columns: &[ResultColumn]) -> Result<TableSpec> {
     Ok(spec)
 }
 
-/// The identity column that the new table takes over: the one of the only table in FROM, listed once and by
-/// itself, where rows are neither grouped nor made distinct.
+/// The identity column that the new table inherits: the one of the only table in FROM, if it is in the list
+/// once and alone, and rows are neither grouped nor made distinct.
 fn identity_of(
     binder: &mut Binder<'_>,
     query: &Query,

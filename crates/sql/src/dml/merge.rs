@@ -1,15 +1,14 @@
 //! MERGE.
 //!
-//! 1. The source is joined with the target; each row gets the first WHEN that fits it. A row of the target
-//!    that is to be changed twice is refused (8672).
-//! 2. Where a WHEN speaks of rows that the source lacks, the target is read once more for those that were not
-//!    met.
-//! 3. What was found is done, so that no change is met by what finds rows: first rows go, then rows change,
-//!    then rows come, so that a key which one gives up another may take.
+//! 1. The source is joined with the target; each row gets the first WHEN that applies to it. A row of the
+//!    target that would be changed twice is refused (8672).
+//! 2. If there is a WHEN NOT MATCHED BY SOURCE, the target is read once more for rows without a match.
+//! 3. Then all tasks are carried out, after all reading: first rows are deleted, then updated, then inserted,
+//!    so that one row can get a key that another gives up.
 //!
-//! What was found is kept as rows of values, which go to a file where there is no room for them. A row has
-//! the kind of its task, the clause that asks for it, the name of the target's row, the new values, and,
-//! where the rules look at them, the old row and the source's row.
+//! Tasks are stored as rows of values, in a file if they do not fit into memory. A row has the kind of its
+//! task, the clause that requested it, the key of the target's row, the new values, and, if the rules use
+//! them, the old row and the source's row.
 
 use super::changes::{Change, OnceOnly, by_name, change_as_one, change_each, values_of};
 use super::insert::{put_whole, row_of};
@@ -34,7 +33,7 @@ use furrow_types::Value;
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// An INSERT of a WHEN: columns, values, and defaults of the others.
+/// An INSERT of a WHEN: columns, values, and defaults of the other columns.
 struct Added {
     columns: Vec<usize>,
     values: Vec<Expr>,
@@ -44,9 +43,9 @@ struct Added {
 enum Action {
     Update {
         sets: Vec<Set>,
-        /// The columns that the assignments set, in their order.
+        /// The columns that are assigned, in the order of the assignments.
         columns: Vec<usize>,
-        /// Whether a key changes that no two rows may share.
+        /// Whether a unique key changes.
         key: bool,
     },
     Delete,
@@ -55,22 +54,22 @@ enum Action {
 
 /// A WHEN, bound.
 struct When {
-    /// Its place among the clauses of the statement.
+    /// Its position among the clauses of the statement.
     clause: usize,
     when: MergeWhen,
     cond: Option<Cond>,
     action: Action,
 }
 
-/// What is found in the wide row.
+/// Positions in the wide row.
 struct Places {
     row: Range<usize>,
     name: usize,
-    /// Where the target's own columns begin: those of the query that it is changed through, or its row.
+    /// The first column of the target: of the query through which it is changed, or of its row.
     target: usize,
 }
 
-/// What a task does with its row of the target.
+/// What a task does with a row of the target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Delete,
@@ -87,7 +86,7 @@ impl Kind {
         })
     }
 
-    /// As `$action` shows it.
+    /// The value of `$action`.
     const fn name(self) -> &'static str {
         match self {
             Kind::Delete => "DELETE",
@@ -97,7 +96,7 @@ impl Kind {
     }
 }
 
-/// A kept row, read.
+/// A stored task.
 struct Task<'r> {
     kind: Kind,
     clause: usize,
@@ -131,30 +130,30 @@ impl<'r> Task<'r> {
     }
 }
 
-/// What a name takes in a set of names besides its bytes.
+/// Memory of a row key in a set besides its bytes.
 const NAME_BYTES: usize = 96;
 
-/// Names of the target's rows that the source has, where rows are asked for that it lacks.
+/// Row keys of the target that have a match in the source, for WHEN NOT MATCHED BY SOURCE.
 struct Met {
     names: HashSet<Vec<u8>>,
     grant: Grant,
 }
 
-/// What was found to be done.
+/// The tasks of a MERGE.
 struct MergeActions<'k> {
     tasks: RowWriter,
     met: Option<Met>,
     changed: OnceOnly<'k>,
-    /// Whether tasks keep the old row.
+    /// Whether tasks include the old row.
     whole: bool,
-    /// How much of the wide row is the source's, where OUTPUT looks at it.
+    /// Number of columns of the wide row that belong to the source, if OUTPUT uses them.
     around: usize,
-    /// Whether keys change that no two rows may share.
+    /// Whether a unique key changes.
     keys: bool,
 }
 
 impl MergeActions<'_> {
-    /// Keeps a task: its kind and clause, the name of its row, and what is behind it.
+    /// Stores a task: its kind and clause, the key of its row, and its values.
     fn push(
         &mut self,
         (kind, clause): (Kind, usize),
@@ -166,7 +165,7 @@ impl MergeActions<'_> {
         self.tasks.push(row)
     }
 
-    /// The source's row, where OUTPUT looks at it; NULLs for a row that the source lacks.
+    /// The source's row, if OUTPUT uses it; NULLs for a row without a match in the source.
     fn seen(&self, row: &[Value], kind: MergeWhen) -> Vec<Value> {
         match kind {
             MergeWhen::NotMatchedBySource => vec![Value::Null; self.around],
@@ -181,11 +180,11 @@ struct MergePlan {
     kind: TargetKind,
     rules: Rules,
     pass: Pass,
-    /// How much of the wide row is the source's, where OUTPUT looks at it.
+    /// Number of columns of the wide row that belong to the source, if OUTPUT uses them.
     around: usize,
 }
 
-/// A reading of rows, and what is done with them.
+/// One pass over rows, and the tasks for them.
 struct Pass {
     plan: Plan,
     places: Places,
@@ -255,7 +254,7 @@ fn is_by_source(when: MergeWhen) -> bool {
     when == MergeWhen::NotMatchedBySource
 }
 
-/// Binds the source joined with the target.
+/// Binds the join of the source with the target.
 fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
     binder.hints(&written.options)?;
     binder.define(&written.ctes)?;
@@ -302,7 +301,7 @@ fn bind(binder: &mut Binder<'_>, written: &Merge) -> Result<MergePlan> {
     })
 }
 
-/// Binds the target alone, for its rows that the source lacks.
+/// Binds the target alone, for its rows without a match in the source.
 fn bind_alone(
     binder: &mut Binder<'_>,
     written: &Merge,
@@ -335,7 +334,7 @@ fn source_of(written: &Merge) -> Result<TableRef> {
     Ok(source)
 }
 
-/// Binds the target, alone or on the right of its join with the source, and finds its row.
+/// Binds the target, alone or on the right of its join with the source, and finds the position of its row.
 fn from(
     binder: &mut Binder<'_>,
     written: &Merge,
@@ -434,7 +433,7 @@ fn when(
     })
 }
 
-/// The first WHEN of a kind whose condition holds.
+/// The first WHEN of a kind whose condition is true.
 fn chosen<'w>(
     cx: &mut Context,
     row: &[Value],
@@ -453,7 +452,7 @@ fn chosen<'w>(
     Ok(None)
 }
 
-/// A row of the source with the target's row that it matches, if it matches one.
+/// Handles a row of the source with its match in the target, if there is one.
 fn look(
     cx: &mut Context,
     row: &[Value],
@@ -486,7 +485,7 @@ fn look(
     found.push((Kind::Insert, *clause), Value::Null, values)
 }
 
-/// A row of the target: done where the source has none for it.
+/// Handles a row of the target, if it has no match in the source.
 fn look_alone(
     cx: &mut Context,
     row: &[Value],
@@ -540,7 +539,7 @@ fn change(
     found.push((task, when.clause), name.clone(), values)
 }
 
-/// Does what was found.
+/// Carries out the tasks.
 struct Done<'m> {
     target: &'m TargetOf,
     /// In the order of the clauses.
@@ -554,8 +553,8 @@ impl Done<'_> {
         self.whens.get(at.ok()?).map(|when| &when.action)
     }
 
-    /// Does all; gives the number of rows that changed. What OUTPUT shows comes in the order in which it was
-    /// found.
+    /// Carries out all tasks; returns the number of changed rows. OUTPUT gets rows in the order in which they
+    /// were found.
     fn apply(&self, cx: &mut Context, rules: &mut Rules, as_one: bool) -> Result<u64> {
         let mut absent = self.delete(cx)?;
         absent.extend(self.update(cx, as_one)?);
@@ -567,7 +566,7 @@ impl Done<'_> {
         Ok(self.tasks.count() - absent.len() as u64)
     }
 
-    /// Rows go; gives the numbers of those that were not there.
+    /// Deletes rows; returns the numbers of those that no longer existed.
     fn delete(&self, cx: &mut Context) -> Result<Vec<u64>> {
         let (target, table) = (self.target, &self.target.table);
         let mut absent = Vec::new();
@@ -586,7 +585,7 @@ impl Done<'_> {
         Ok(absent)
     }
 
-    /// The change of a row that an UPDATE asks for.
+    /// The change of a row by an UPDATE.
     fn change(&self, row: &[Value]) -> Option<Change> {
         let task = Task::of(row).filter(|task| task.kind == Kind::Update)?;
         match self.action(task.clause)? {
@@ -595,7 +594,8 @@ impl Done<'_> {
         }
     }
 
-    /// Rows change; gives the numbers of those that were not there. `as_one`: rows may exchange their keys.
+    /// Updates rows; returns the numbers of those that no longer existed. `as_one`: rows may exchange their
+    /// keys.
     fn update(&self, cx: &mut Context, as_one: bool) -> Result<Vec<u64>> {
         match as_one {
             true => change_as_one(cx, self.target, &self.tasks, &|row| self.change(row)),
@@ -603,7 +603,7 @@ impl Done<'_> {
         }
     }
 
-    /// Rows come; gives them as the table has them, in their order, where the rules look at them.
+    /// Inserts rows; returns them as they are stored, in order, if the rules use them.
     fn insert(&self, cx: &mut Context, rules: &mut Rules) -> Result<RowWriter> {
         let mut inserted = RowWriter::new(cx);
         self.tasks.for_each(|_, row| {
@@ -625,7 +625,7 @@ impl Done<'_> {
         Ok(inserted)
     }
 
-    /// Checks the rows that changed, and shows all to OUTPUT.
+    /// Checks the changed rows, and passes all rows to OUTPUT.
     fn put_out(
         &self,
         cx: &mut Context,
@@ -673,7 +673,7 @@ impl Done<'_> {
         })
     }
 
-    /// The whole of a row after its change.
+    /// A whole row after its change.
     fn changed_row(&self, task: &[Value], old: &[Value]) -> Vec<Value> {
         let mut row = old.to_vec();
         let changes = self.change(task).map(|(_, values)| values);

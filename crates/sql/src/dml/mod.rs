@@ -1,10 +1,10 @@
 //! Statements that change rows.
 //!
 //! # Steps
-//! 1. The rows to be changed are found by a plan, under U locks where they are changed in place, and kept, in
-//!    files where they are many: what is changed cannot change what is found (the Halloween problem).
-//! 2. New values are computed, checked and handed to the engine row by row; its statement undoes them all
-//!    when one fails.
+//! 1. A plan finds the rows to be changed, under U locks if they are changed in place, and stores them, in
+//!    files if they are many: changes must not affect which rows are found (the Halloween problem).
+//! 2. New values are computed, checked and passed to the engine row by row. If one fails, the engine
+//!    statement undoes them all.
 
 mod changes;
 mod delete;

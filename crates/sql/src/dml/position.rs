@@ -1,8 +1,8 @@
-//! WHERE CURRENT OF: the row that a cursor is at.
+//! WHERE CURRENT OF: the present row of a cursor.
 //!
-//! The cursor has kept the row of the table, and its name. The statement searches the row by the key of an
-//! index, where the table has a unique one, and leaves it out if it has another name: a row that is there no
-//! more, or whose key has changed since, is not found (16947).
+//! The cursor stores the row of the table and its row key. The statement looks the row up in a unique index,
+//! if the table has one, and compares the row key. A row that was deleted or whose key has changed since is
+//! not found (16947).
 
 use super::target::TargetOf;
 use furrow_bind::{Binder, Bound};
@@ -22,7 +22,7 @@ pub(super) fn cursor_of(filter: Option<&Condition>) -> Option<&CursorName> {
     }
 }
 
-/// The error of a statement that found no row where a cursor is.
+/// The error of a statement that did not find the cursor's row.
 pub(super) fn check_found(filter: Option<&Condition>, rows: u64) -> Result<()> {
     match cursor_of(filter).is_some() && rows == 0 {
         true => refuse(16_947, &[]),
@@ -52,16 +52,16 @@ pub(super) fn check_columns(
     }
 }
 
-/// What finds the row that a cursor is at.
+/// The conditions that find the cursor's row.
 pub(super) struct Position {
-    /// The values of its key: they lead to the row where an index has it.
+    /// The values of its index key, by which an index finds the row.
     pub(super) key: Vec<Cond>,
-    /// Its name, which rows have that have been found.
+    /// Its row key, compared with that of each row that was found.
     pub(super) name: Cond,
 }
 
-/// The row that a cursor is at. The columns of the target begin at `start` of the wide row; the name of its
-/// row is at `name_at`.
+/// The position of the cursor's row. The columns of the target begin at `start` of the wide row; the key of
+/// its row is at `name_at`.
 pub(super) fn of(
     binder: &mut Binder<'_>,
     cursor: &CursorName,

@@ -1,10 +1,9 @@
-//! What a statement does with each row that it changes besides the change: defaults that are expressions,
-//! checks, OUTPUT, foreign keys.
+//! The work for each changed row besides the change: defaults that are expressions, checks, OUTPUT, foreign
+//! keys.
 //!
-//! A changed row is looked at as `inserted` and `deleted`: its columns as the table keeps them, after the
-//! change and before it. OUTPUT sees the other sources of the statement as well: they lie behind. Checks
-//! are asked after the change, as SQL Server does: a key that is there twice is
-//! found before a check that fails.
+//! A changed row is available as `inserted` and `deleted`: its columns as the table stores them, after and
+//! before the change. For OUTPUT, the other sources of the statement follow them. As in SQL Server, checks
+//! are evaluated after the change: a duplicate key is reported before a violated check.
 
 use super::foreign::Foreign;
 use super::target::{Names, TargetOf, assigned, columns_of, resolve};
@@ -25,7 +24,7 @@ use furrow_tsql::ast::query::SelectItem;
 use furrow_types::{DataType, TypeId, Value, decode, encode};
 use std::sync::Arc;
 
-/// Which rows a statement changes, and how.
+/// The kind of statement that changes rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verb {
     Insert,
@@ -45,17 +44,17 @@ impl Verb {
     }
 }
 
-/// OUTPUT: what is put out, and where it goes.
+/// OUTPUT: its columns and its destination.
 #[derive(Clone)]
 struct OutputPlan {
     exprs: Vec<Expr>,
     columns: Vec<ResultColumn>,
-    /// The table and its columns; the client without one.
+    /// The table and its columns; the client if there is none.
     into: Option<(TargetOf, Vec<usize>)>,
     rows: OfRun<RowWriter>,
 }
 
-/// What belongs to one execution of a plan: a copy of the plan, for another execution, has none.
+/// A value that belongs to one execution of a plan: a copy of the plan for another execution has none.
 struct OfRun<T>(Option<T>);
 
 impl<T> Clone for OfRun<T> {
@@ -70,36 +69,36 @@ impl<T> OfRun<T> {
     }
 }
 
-/// What is done with each row.
+/// The work for each row.
 #[derive(Clone)]
 pub(super) struct Rules {
     verb: Verb,
     checks: Vec<(Check, Cond)>,
-    /// Columns that an INSERT does not name and their values.
+    /// Columns that an INSERT does not name, and their values.
     pub(super) fills: Vec<(usize, Expr)>,
     outputs: Vec<OutputPlan>,
     foreign: Foreign,
-    /// What the keys take that `foreign` has noted.
+    /// Memory of the keys that `foreign` has collected.
     noted: OfRun<Grant>,
-    /// Whether OUTPUT looks at sources of the statement.
+    /// Whether OUTPUT uses sources of the statement.
     pub(super) looks_around: bool,
-    /// Where rows are changed through a query: how its columns lie in the rows that OUTPUT is given.
+    /// If rows are changed through a query: positions of its columns in the rows for OUTPUT.
     seen: Option<Seen>,
-    /// The database, and the indexes of the table that are kept up to date.
+    /// The database, and the indexes of the table that the statement changes.
     kept: (Arc<Database>, Vec<IndexName>),
 }
 
-/// The columns that a query makes of a changed row: `inserted` and `deleted` have those, not the table's.
+/// The columns of the query through which a row is changed: `inserted` and `deleted` have these columns.
 #[derive(Debug, Clone)]
 struct Seen {
-    /// The place in the changed row of each column; past its end for those that are none of the table's.
+    /// The position of each column in the changed row; past its end for columns that are not of the table.
     places: Vec<usize>,
-    /// Where in the row the sources of the statement begin.
+    /// The first column of the sources of the statement in the row.
     around: usize,
 }
 
 impl Seen {
-    /// `changed`: how many rows of the table stand one behind the other.
+    /// `changed`: how many rows of the table are in the row, one after the other.
     fn of(names: &Names, table: &Table, changed: usize) -> Seen {
         let width = table.columns().len();
         let place = |row: usize, of: &Option<usize>| of.map_or(usize::MAX, |at| row * width + at);
@@ -121,11 +120,11 @@ impl Seen {
 /// Rows for the client: columns and rows.
 pub(super) type Told = Vec<(Vec<ResultColumn>, Rows)>;
 
-/// The table's columns, or those of the query that its rows are changed through.
+/// The table's columns, or those of the query through which its rows are changed.
 fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
     let column = |name: &str, of: Option<&furrow_engine::Column>| SourceColumn {
         name: name.to_owned(),
-        // What is no column of the table is refused where it is named: its type is none of ours.
+        // A column that is not of the table is refused where it is named: its type does not matter.
         data_type: of.map_or(DataType::simple(TypeId::Int), |c| c.data_type),
         nullable: of.is_none_or(|c| c.nullable),
     };
@@ -146,7 +145,7 @@ fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
     }
 }
 
-/// `$action` of MERGE, as a column of a source without a name.
+/// `$action` of MERGE, as the column of a source without a name.
 fn action() -> Source {
     Source {
         name: String::new(),
@@ -160,7 +159,7 @@ fn action() -> Source {
     }
 }
 
-/// A value as the table gives it back: padded, rounded.
+/// A value as the table returns it: padded, rounded.
 pub(super) fn as_kept(value: &Value, of: &DataType) -> Value {
     if value.is_null() {
         return Value::Null;
@@ -170,7 +169,7 @@ pub(super) fn as_kept(value: &Value, of: &DataType) -> Value {
 }
 
 impl Rules {
-    /// Binds them.
+    /// Binds the rules.
     pub(super) fn bind(
         binder: &mut Binder<'_>,
         verb: Verb,
@@ -213,7 +212,7 @@ impl Rules {
         })
     }
 
-    /// An UPDATE: of the indexes only those change that have one of its columns, and the table itself.
+    /// For an UPDATE: only the table and the indexes with one of these columns change.
     pub(super) fn changes_only(&mut self, target: &TargetOf, columns: &[usize]) {
         let has_one = |index: &Index| columns.iter().any(|at| index.has_column(*at));
         self.kept.1 = kept_indexes(target, |index| {
@@ -221,13 +220,13 @@ impl Rules {
         });
     }
 
-    /// Whether rows are looked at as a whole.
+    /// Whether whole rows are needed.
     pub(super) fn whole(&self) -> bool {
         !self.checks.is_empty() || !self.outputs.is_empty() || self.foreign.asks()
     }
 
-    /// Binds the defaults of columns that an INSERT does not name: all where rows are looked at, else those
-    /// that the engine does not know.
+    /// Binds the defaults of columns that an INSERT does not name: all of them if whole rows are needed, else
+    /// only those that the engine cannot compute.
     pub(super) fn fills_for(
         &self,
         binder: &mut Binder<'_>,
@@ -247,7 +246,7 @@ impl Rules {
         Ok(fills)
     }
 
-    /// The same for an INSERT, kept.
+    /// Binds the defaults for an INSERT, and stores them.
     pub(super) fn fill(
         &mut self,
         binder: &mut Binder<'_>,
@@ -258,7 +257,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Asks the checks of a row after its change (547).
+    /// Evaluates the checks of a row after its change (547).
     pub(super) fn check(&self, cx: &mut Context, target: &TargetOf, row: &[Value]) -> Result<()> {
         for (check, cond) in &self.checks {
             if cond.eval(row, cx)? != Some(false) {
@@ -285,8 +284,8 @@ impl Rules {
         Ok(())
     }
 
-    /// Puts a changed row out. `row` is it as the table has it, `inserted` before `deleted`, and the sources
-    /// of the statement behind.
+    /// Passes a changed row to OUTPUT. `row` has `inserted`, then `deleted`, then the sources of the
+    /// statement.
     pub(super) fn put_out(&mut self, cx: &mut Context, row: &[Value]) -> Result<()> {
         match self.foreign.note(row) {
             0 => {}
@@ -310,7 +309,7 @@ impl Rules {
         Ok(())
     }
 
-    /// At the end of the statement: rows go to their tables, and those for the client are given back.
+    /// At the end of the statement: inserts rows into their tables, and returns those for the client.
     pub(super) fn finish(self, cx: &mut Context) -> Result<Told> {
         self.foreign.settle(cx)?;
         let (db, indexes) = &self.kept;
@@ -339,7 +338,7 @@ impl Rules {
     }
 }
 
-/// Shows the client what a statement put out, and how many rows it changed.
+/// Sends the output of a statement and the number of changed rows to the client.
 pub(super) fn tell(run: &mut Run<'_>, told: Told, rows: u64) -> Result<()> {
     for (columns, rows) in told {
         run.sink.columns(&columns);
@@ -414,8 +413,8 @@ fn output_plan(
     Ok((plan, looks))
 }
 
-/// Binds the list of OUTPUT over the changed row and, behind it, the sources of the statement. Says whether
-/// it looks at those; what it looks at is marked in the query at hand.
+/// Binds the list of OUTPUT over the changed row and the sources of the statement behind it. Returns whether
+/// it uses the sources; the columns that it uses are marked in the present query.
 fn listed(
     binder: &mut Binder<'_>,
     (own, through): (Vec<Source>, Option<&Names>),
@@ -423,7 +422,7 @@ fn listed(
     items: &[SelectItem],
 ) -> Result<(Vec<(ResultColumn, Bound)>, bool)> {
     let start: usize = own.iter().map(|s| s.columns.len()).sum();
-    // `$action` has no name and stands behind the rows.
+    // `$action` has no name and follows the rows.
     let of_rows = own.iter().filter(|source| !source.name.is_empty());
     let rows: usize = of_rows.map(|source| source.columns.len()).sum();
     let all = own.into_iter().chain(around.iter().cloned());

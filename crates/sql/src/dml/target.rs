@@ -26,7 +26,7 @@ pub(super) struct TargetOf {
     pub(super) hints: LockHints,
 }
 
-/// The table that a target names: 208 for none.
+/// The table that a target names; 208 if there is none.
 pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<TargetOf> {
     let name = named(target)?;
     match binder.resolve(&name)? {
@@ -43,14 +43,15 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
     }
 }
 
-/// The table that an INSERT or MERGE changes, itself or beneath a view or common table expression.
+/// The table that an INSERT or MERGE changes: the named one, or the one under a view or common table
+/// expression.
 pub(super) fn beneath(binder: &mut Binder<'_>, target: &Target) -> Result<(TargetOf, TargetKind)> {
     let name = named(target)?;
     let object = binder.resolve(&name)?;
     changed(binder, object, &target.hints)
 }
 
-/// The same with the columns of the query that its rows are added through, if they are.
+/// The table, with the columns of the query through which rows are inserted, if there is one.
 pub(super) fn insertable(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -75,7 +76,7 @@ pub(super) fn insertable(
     Ok((found, Some(names)))
 }
 
-/// The columns of the query that rows are changed through, once its source is bound.
+/// The columns of the query through which rows are changed, after its source is bound.
 pub(super) fn names_through(binder: &mut Binder<'_>, source: &Source) -> Option<Names> {
     let through = binder.updatable_view.take()?;
     let own = source.columns.iter().map(|column| column.name.clone());
@@ -85,7 +86,7 @@ pub(super) fn names_through(binder: &mut Binder<'_>, source: &Source) -> Option<
     })
 }
 
-/// The columns that values are given for, in the order of the values.
+/// The columns that get values, in the order of the values.
 pub(super) fn columns_of(
     table: &Table,
     through: Option<&Names>,
@@ -115,14 +116,14 @@ pub(super) fn columns_of(
     Ok(columns)
 }
 
-/// Whether a statement changes the rows of a table itself, or those beneath a query.
+/// Whether a statement changes a table directly, or through a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TargetKind {
     Direct,
     Query,
 }
 
-/// The table that a change of what a name stands for changes.
+/// The table that changes if the object with this name is changed.
 fn changed(
     binder: &mut Binder<'_>,
     object: Resolved,
@@ -148,7 +149,7 @@ fn through(beneath: BaseTable) -> (TargetOf, TargetKind) {
     (TargetOf { db, table, hints }, TargetKind::Query)
 }
 
-/// The name of a target; a table variable's has its `@`.
+/// The name of a target; for a table variable with its `@`.
 pub(super) fn named(target: &Target) -> Result<ObjectName> {
     match &target.table {
         TargetTable::Name(name) => Ok(name.clone()),
@@ -157,29 +158,30 @@ pub(super) fn named(target: &Target) -> Result<ObjectName> {
     }
 }
 
-/// Rows to be changed: a plan whose wide row has the name of the target's row at `name_at`.
+/// Rows to be changed: a plan whose wide row has the key of the target's row at `name_at`.
 pub(super) struct RowsToChange {
     pub(super) target: TargetOf,
     pub(super) node: Node,
     pub(super) conds: Vec<Cond>,
-    /// What the name of the row has to be, where a cursor says so.
+    /// The required row key, if a cursor is used.
     pub(super) name: Option<Cond>,
     pub(super) name_at: usize,
-    /// Where the target's columns begin in the wide row.
+    /// The first column of the target in the wide row.
     pub(super) start: usize,
-    /// The query that the rows are changed through.
+    /// The query through which the rows are changed.
     pub(super) through: Option<Names>,
 }
 
-/// The columns of a query that rows are changed through.
+/// The columns of a query through which rows are changed.
 pub(super) struct Names {
     pub(super) query: String,
-    /// Each with the table's column that it is, if it is one.
+    /// Each column, with the table's column that it stands for, if any.
     pub(super) columns: Vec<(String, Option<usize>)>,
 }
 
 impl Names {
-    /// The table's column that a column of the query is: 207, and 4406 for what is none.
+    /// The table's column that a column of the query stands for: 207 if it does not exist, 4406 if it is
+    /// derived.
     pub(super) fn column(&self, name: &str) -> Result<usize> {
         let found = self
             .columns
@@ -192,8 +194,8 @@ impl Names {
         }
     }
 
-    /// The table's columns that an INSERT without a list of columns gives values for: all of the query but
-    /// the identity (4406 where one of them is none of the table's).
+    /// The columns of the table for an INSERT without a list of columns: all columns of the query but the
+    /// identity (4406 if one of them is derived).
     fn all(&self, table: &Table) -> Result<Vec<usize>> {
         let mut columns = Vec::new();
         for (name, _) in &self.columns {
@@ -205,8 +207,8 @@ impl Names {
         Ok(columns)
     }
 
-    /// The name of the column at a place, in one or more rows of the query one behind the other, where it is
-    /// none of the table's.
+    /// The name of the column at a position, in one or more consecutive rows of the query, if the column is
+    /// derived.
     pub(super) fn derived(&self, at: usize) -> Option<&str> {
         let (name, of) = self.columns.get(at.checked_rem(self.columns.len())?)?;
         of.is_none().then_some(name)
@@ -214,7 +216,7 @@ impl Names {
 }
 
 impl RowsToChange {
-    /// Whether the sources may meet a row of the target more than once: not where it is the only one.
+    /// Whether the sources may contain a row of the target more than once: not if the target is the only one.
     pub(super) fn meets(&self, binder: &mut Binder<'_>) -> Meets {
         match self.through.is_none() && binder.level().sources.len() == 1 {
             true => Meets::Once,
@@ -231,8 +233,8 @@ impl RowsToChange {
         }
     }
 
-    /// The sources that OUTPUT sees besides `inserted` and `deleted`: those of FROM, but for the columns of
-    /// the target, which are seen as those alone.
+    /// The sources for OUTPUT besides `inserted` and `deleted`: those of FROM without the target, whose
+    /// columns are available only as `inserted` and `deleted`.
     pub(super) fn around(&self, binder: &mut Binder<'_>, from: &[TableRef]) -> Vec<Source> {
         if from.is_empty() {
             return Vec::new();
@@ -276,7 +278,7 @@ pub(super) fn sources(
         }
     };
     binder.updatable_view = (kind == TargetKind::Query).then(|| UpdatableView::new(name.name()));
-    // Where the target is not among the sources, each of its rows goes with each of theirs.
+    // If the target is not among the sources, each of its rows is combined with each row of the sources.
     let mut with_target = Vec::new();
     let (sources, source) = match source {
         Some(source) => (from, SourceNode::of(source)),
@@ -329,7 +331,7 @@ pub(super) fn alone(target: &Target, name: &ObjectName) -> TableRef {
     }))
 }
 
-/// The sources of FROM that a target may be, those of joins one by one.
+/// The sources in FROM that can be the target, joins split into their parts.
 fn leaves(from: &[TableRef]) -> Vec<&TableRef> {
     fn of<'q>(source: &'q TableRef, out: &mut Vec<&'q TableRef>) {
         match source {
@@ -345,7 +347,7 @@ fn leaves(from: &[TableRef]) -> Vec<&TableRef> {
     all
 }
 
-/// The name of the object that a source is; `None` for what has no object.
+/// The name of a source's object; `None` for a source without one.
 fn object_name(source: &TableRef) -> Option<ObjectName> {
     match source {
         TableRef::Table(table) => Some(table.name.clone()),
@@ -368,9 +370,9 @@ fn alias_of(source: &TableRef) -> Option<&Ident> {
 
 /// The source in FROM that a target is.
 ///
-/// 1. A name of one part is the alias of a source, where one has this alias.
-/// 2. Otherwise it is the name of an object, and the target is the source that is the same object, whatever
-///    its alias. Where several are, it is the one without an alias (8154 where there is none).
+/// 1. A name of one part is the alias of a source, if a source has this alias.
+/// 2. Otherwise it is the name of an object, and the target is the source with the same object, whatever its
+///    alias. If there are several, it is the one without an alias (8154 if there is none).
 /// 3. The target need not be among the sources.
 fn source_of<'q>(
     binder: &mut Binder<'_>,
@@ -390,7 +392,7 @@ fn source_of<'q>(
     }
     let object = binder.resolve(name)?;
     let mut is_object = |source: &TableRef| {
-        // A source that is nothing is refused when it is bound.
+        // A source that does not exist is refused when it is bound.
         let other = object_name(source).and_then(|name| binder.resolve(&name).ok());
         other.is_some_and(|other| other.is(&object))
     };
@@ -404,7 +406,7 @@ fn source_of<'q>(
     }
 }
 
-/// A value as a column takes it: types convert as in an assignment, lengths are the engine's to check.
+/// Converts a value for a column as in an assignment; the engine checks lengths.
 pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> Result<Expr> {
     let text = |id: TypeId| {
         matches!(
@@ -429,7 +431,7 @@ pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> R
     let wide = match text(id) {
         true if id.is_unicode() => DataType::sized(TypeId::NVarChar, 8000),
         true => DataType::sized(TypeId::VarChar, 8000),
-        // A number goes to the right end of `binary(n)`: its place depends on the length.
+        // The bytes of a number are at the right end of `binary(n)`: their position depends on the length.
         false => to,
     };
     let expr = binder.coerce(bound, wide)?;
@@ -439,13 +441,13 @@ pub(super) fn assigned(binder: &mut Binder<'_>, bound: Bound, to: DataType) -> R
     }
 }
 
-/// A string cut to the length of its column without a word, as with ANSI_WARNINGS OFF.
+/// Cuts a string to the length of its column without an error, as with ANSI_WARNINGS OFF.
 fn cut(bound: Bound, to: DataType) -> Result<Expr> {
     let conversion = Conversion::explicit(bound.data_type, to, None)?;
     Ok(Expr::Convert(Box::new((conversion, bound.expr))))
 }
 
-/// A plan cut to its first rows: TOP, and SET ROWCOUNT.
+/// Limits a plan to its first rows: TOP, and SET ROWCOUNT.
 pub(super) fn topped(
     binder: &mut Binder<'_>,
     plan: Plan,
@@ -457,7 +459,7 @@ pub(super) fn topped(
     Ok(first(plan, count, top.percent))
 }
 
-/// A plan cut to the rows that SET ROWCOUNT allows.
+/// Limits a plan to the rows that SET ROWCOUNT allows.
 pub(crate) fn limited(binder: &Binder<'_>, plan: Plan) -> Plan {
     match binder.cx.set.row_count {
         0 => plan,

@@ -27,13 +27,13 @@ pub(super) struct Set {
 }
 
 impl Set {
-    /// The column that is set, if one is.
+    /// The column that is assigned, if there is one.
     pub(super) fn column(&self) -> Option<usize> {
         self.column
     }
 }
 
-/// Whether assignments change the key of a unique index.
+/// Whether assignments change a unique key.
 pub(super) fn sets_unique_key(table: &Table, sets: &[Set]) -> bool {
     let set = |column: usize| sets.iter().any(|s| s.column == Some(column));
     let unique = table.indexes().iter().filter(|i| i.is_unique());
@@ -42,10 +42,10 @@ pub(super) fn sets_unique_key(table: &Table, sets: &[Set]) -> bool {
         .any(|k: &IndexKey| set(k.column))
 }
 
-/// Changes the rows that were found, and does for each what the rules say; gives how many were there.
+/// Changes the rows that were found, and applies the rules to each; returns how many still existed.
 fn apply_all(cx: &mut Context, update: &UpdatePlan, rules: &mut Rules, rows: &Rows) -> Result<u64> {
     let (target, columns) = (&update.target, update.columns.as_slice());
-    // The name is followed by the values.
+    // The values follow the row key.
     let change = |row: &[Value]| {
         let values = row.get(1..).unwrap_or(&[]);
         Some((key_of(row)?, values_of(values, columns)))
@@ -70,7 +70,7 @@ fn apply_all(cx: &mut Context, update: &UpdatePlan, rules: &mut Rules, rows: &Ro
                 }
             }
             rules.check(cx, target, &seen)?;
-            // Behind the new row are the old one and, where OUTPUT looks at them, the sources.
+            // The old row follows the new one, and then the sources if OUTPUT uses them.
             seen.extend_from_slice(old);
             rules.put_out(cx, &seen)
         })?;
@@ -78,7 +78,7 @@ fn apply_all(cx: &mut Context, update: &UpdatePlan, rules: &mut Rules, rows: &Ro
     Ok(rows.count() - absent.len() as u64)
 }
 
-/// The new values of a row; variables are set on the way.
+/// The new values of a row; also assigns variables.
 pub(super) fn evaluate(
     sets: &[Set],
     row: &[Value],
@@ -112,8 +112,8 @@ pub(super) fn bind_sets(
     Ok(sets)
 }
 
-/// Checks that what stands before the columns of SET names the target, by the name that its source has or by
-/// the one that the statement has (4104). The target's columns begin at `start`.
+/// Checks that a prefix before a column in SET is the name of the target, in the statement or in its source
+/// (4104). The target's columns begin at `start`.
 pub(super) fn check_prefixes(
     binder: &mut Binder<'_>,
     clauses: &[SetClause],
@@ -149,7 +149,7 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     let (rows, told) = run.cx.statement(|cx| {
         let update = match position::cursor_of(written.filter.as_ref()) {
             None => ready(plans, written, cx, |binder| bind(binder, written))?,
-            // The plan is for the row at which the cursor is now.
+            // The plan is for the present row of the cursor.
             Some(_) => Arc::new(bound(cx, |binder| bind(binder, written))?),
         };
         let mut rules = update.rules.clone();
@@ -181,23 +181,23 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     tell(run, told, rows)
 }
 
-/// An UPDATE that can be run.
+/// An UPDATE, bound.
 struct UpdatePlan {
     target: TargetOf,
     sets: Vec<Set>,
-    /// The columns that the assignments set, in their order.
+    /// The columns that are assigned, in the order of the assignments.
     columns: Vec<usize>,
     rules: Rules,
-    /// Gives rows to be changed: their columns, as far as they are looked at, and their names.
+    /// Returns the rows to be changed: the columns that are used, and the row keys.
     plan: Plan,
     row_at: Range<usize>,
     name_at: usize,
     meets: Meets,
-    /// Whether a key changes that no two rows may share.
+    /// Whether a unique key changes.
     as_one: bool,
 }
 
-/// Binds an UPDATE ahead of its turn.
+/// Binds an UPDATE at compilation.
 pub(crate) fn plan_update(plans: Option<&Plans>, written: &Update, cx: &mut Context) -> Result<()> {
     if position::cursor_of(written.filter.as_ref()).is_some() {
         return Ok(());
@@ -247,7 +247,7 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
     })
 }
 
-/// Assignments to columns of a query as assignments to the columns of the table that they are.
+/// Converts assignments to columns of a query into assignments to the columns of the table.
 pub(super) fn of_table(sets: &[SetClause], names: &Names, table: &Table) -> Result<Vec<SetClause>> {
     let mut changed = sets.to_vec();
     for set in &mut changed {

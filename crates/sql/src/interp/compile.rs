@@ -1,9 +1,9 @@
-//! A batch or body is compiled as a whole before any of it runs: what is wrong with a later statement stops
-//! the earlier ones.
+//! A batch or body is compiled as a whole before it runs: an error in a later statement prevents the earlier
+//! ones from running.
 //!
-//! A statement that speaks of what is not there yet, such as a table that the batch is about to make, is
-//! compiled when its turn comes: names of tables are resolved late, names of columns are not where the table
-//! is there. Nothing is compiled ahead behind a USE. The plans are kept for when the statements run.
+//! A statement that names an object that does not exist yet, such as a table that the batch creates, is
+//! compiled when its turn comes. Names of tables are resolved late; names of columns are not, if their table
+//! exists. Statements behind a USE are not compiled ahead. The plans are stored for the execution.
 
 use super::{error_scope, flow, set, statement};
 use crate::{ddl, dml};
@@ -19,7 +19,7 @@ use furrow_tsql::ast::table::TableAction;
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::Value;
 
-/// Whether the statements come after one another in one compilation.
+/// Whether the following statements are compiled, too.
 #[derive(PartialEq, Eq)]
 enum Ahead {
     GoesOn,
@@ -36,7 +36,7 @@ pub(super) fn compile(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
         [one] => !is_compound(one),
         _ => false,
     };
-    // What does not run is compiled all the same.
+    // A statement that does not run under SET NOEXEC is compiled nevertheless.
     let one = one && !run.cx.set.no_exec;
     if one || plans.is_compiled() {
         return Ok(());
@@ -49,9 +49,8 @@ pub(super) fn compile(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the body of a procedure that is about to be kept, and forgets the plans: what is wrong with it
-/// where all names are there is told now, not when it runs. The temporary tables in sight are not those that
-/// it will see.
+/// Compiles the body of a procedure before it is stored, and discards the plans: errors are reported now, not
+/// at execution, if all names exist. The temporary tables that exist now are not those of its executions.
 pub(crate) fn check_procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
     let mut scope = Scope::default();
     for parameter in &written.parameters {
@@ -94,13 +93,13 @@ fn all(run: &mut Run<'_>, statements: &[Stmt], plans: &Plans) -> Result<Ahead> {
     Ok(Ahead::GoesOn)
 }
 
-/// What this engine can't do is refused before anything is done.
+/// A feature that this engine does not have is refused at compilation.
 fn refused(mut error: Box<SqlError>) -> Box<SqlError> {
     error.origin = Origin::Inner;
     error
 }
 
-/// Whether an error is for when the statement's turn comes.
+/// Whether an error is raised only when the statement runs.
 fn waits(error: &SqlError) -> bool {
     error.origin != Origin::Inner
         && (!error_scope::is_compilation(error)
@@ -145,7 +144,7 @@ fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
             }
         }
         Statement::Set(Set::Options(names, on)) => {
-            // What follows is bound under it.
+            // The statements that follow are bound under this setting.
             for name in names {
                 set::option(run, name, *on).map_err(refused)?;
             }
@@ -182,7 +181,7 @@ fn each<'s>(
     Ok(Ahead::GoesOn)
 }
 
-/// A condition that can't be compiled yet does not keep what depends on it from being compiled.
+/// If a condition cannot be compiled yet, the statements that depend on it are compiled nevertheless.
 fn unless_it_waits<T>(error: Box<SqlError>) -> Result<Option<T>> {
     match waits(&error) {
         true => Ok(None),

@@ -1,17 +1,17 @@
 //! Cursors: DECLARE, SET, OPEN, FETCH, CLOSE, DEALLOCATE.
 //!
 //! # Steps
-//! 1. DECLARE binds the query, which finds what is wrong with it, and keeps it with the values that the
-//!    variables have.
-//! 2. OPEN runs the query to its end and keeps the rows, in files where there is no room: whatever kind was
-//!    declared, what is opened is a STATIC cursor. Where rows may be changed through it, each row is kept
-//!    with the row of the table that it is, and its name.
+//! 1. DECLARE binds the query, which reports its errors, and stores it with the present values of the
+//!    variables.
+//! 2. OPEN runs the query to its end and stores the rows, in files if they do not fit into memory: every
+//!    cursor is opened as a STATIC one. If rows can be changed through it, each row is stored together with
+//!    the row of the table and its row key.
 //! 3. FETCH goes to a row by its number.
 //!
 //! # What can fail
-//! 16915 to 16917, 16905, 16948 and 16950 for cursors that are not there or not open; 16911 for a row that a
-//! cursor can't go to; 16922 and 16924 for variables that can't take a row; 1048 for options that exclude
-//! each other.
+//! 16915 to 16917, 16905, 16948 and 16950 for cursors that do not exist or are not open; 16911 for a row to
+//! which a cursor cannot go; 16922 and 16924 for variables that cannot take a row; 1048 for options that
+//! exclude each other.
 
 use super::exec;
 use crate::dml::limited;
@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 const BIGINT: DataType = DataType::simple(TypeId::BigInt);
 
-/// Options that exclude each other: at most one of a line is given.
+/// Options that exclude each other: a statement may have one of each line.
 const EXCLUSIVE: &[&[&str]] = &[
     &["LOCAL", "GLOBAL"],
     &["FORWARD_ONLY", "SCROLL"],
@@ -47,7 +47,7 @@ fn depth(run: &Run<'_>) -> usize {
     run.cx.procedures.len()
 }
 
-/// What a cursor is declared as.
+/// The cursor that a statement declares.
 fn plan_of(run: &mut Run<'_>, written: &DeclareCursor) -> Result<CursorPlan> {
     let has = |name: &str| written.options.iter().any(|option| &**option == name);
     for exclusive in EXCLUSIVE {
@@ -81,10 +81,10 @@ fn plan_of(run: &mut Run<'_>, written: &DeclareCursor) -> Result<CursorPlan> {
     })
 }
 
-/// The table that rows are changed in through a cursor.
+/// The table whose rows are changed through a cursor.
 type Target = Option<(DatabaseId, ObjectId)>;
 
-/// A cursor's query, bound. It is read only where it is no query of rows of one table.
+/// Binds a cursor's query. The cursor is read-only unless its rows are rows of one table.
 fn bind(cx: &mut Context, plan: &CursorPlan) -> Result<(BoundQuery, Target)> {
     let query = &plan.written.query;
     if let QueryBody::Select(select) = &query.body {
@@ -110,7 +110,7 @@ fn bind(cx: &mut Context, plan: &CursorPlan) -> Result<(BoundQuery, Target)> {
     })
 }
 
-/// Runs `body` with the variables that a cursor was declared with.
+/// Runs `body` with the variables that the cursor's declaration saw.
 fn with_scope<T>(
     cx: &mut Context,
     plan: &CursorPlan,
@@ -122,7 +122,7 @@ fn with_scope<T>(
     done
 }
 
-/// Finds what is wrong with a cursor's query before it is opened.
+/// Reports errors of a cursor's query before it is opened.
 fn check(run: &mut Run<'_>, plan: &CursorPlan) -> Result<()> {
     let (_, target) = run.cx.statement(|cx| bind(cx, plan))?;
     match (&plan.written.access, target) {
@@ -155,7 +155,7 @@ pub(super) fn set_new(run: &mut Run<'_>, written: &DeclareCursor) -> Result<()> 
     Ok(())
 }
 
-/// SET @c = c, SET @c = @d: 16948 for a value that is no cursor.
+/// SET @c = c, SET @c = @d: 16948 for a value that is not a cursor.
 pub(super) fn set_same(run: &mut Run<'_>, variable: &str, value: &Written) -> Result<()> {
     let from = match &value.kind {
         ExprKind::Column(name) if name.parts.len() == 1 => CursorName {
@@ -223,7 +223,7 @@ pub(super) fn deallocate(run: &mut Run<'_>, name: &CursorName) -> Result<()> {
     Ok(())
 }
 
-/// The number, from 1, of the row that a FETCH goes to; 0 before the first, one more than there are behind
+/// The number, from 1, of the row to which a FETCH goes; 0 before the first row, number of rows + 1 behind
 /// the last.
 fn place(direction: &Towards, at: u64, count: u64) -> u64 {
     let behind = count + 1;
@@ -239,11 +239,11 @@ fn place(direction: &Towards, at: u64, count: u64) -> u64 {
     to.min(behind)
 }
 
-/// Where a FETCH goes.
+/// The destination of a FETCH.
 enum Towards {
-    /// The row of a number; from the end where it is negative.
+    /// The row with this number; counted from the end if it is negative.
     Row(i64),
-    /// So many rows on.
+    /// This many rows ahead.
     By(i64),
 }
 
@@ -308,7 +308,7 @@ pub(super) fn fetch(run: &mut Run<'_>, written: &Fetch) -> Result<()> {
     Ok(())
 }
 
-/// INTO: each column goes to its variable (16922 where its type does not).
+/// INTO: assigns each column to its variable (16922 if the type does not fit).
 fn set_variables(
     run: &mut Run<'_>,
     written: &Fetch,

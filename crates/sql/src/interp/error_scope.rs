@@ -1,4 +1,4 @@
-//! What an error ends: its statement, the procedure or text it is in, or the batch with its transaction.
+//! What an error ends: its statement, the procedure or text, or the batch with its transaction.
 
 use furrow_context::context::SetOptions;
 use furrow_context::error::{Origin, SqlError};
@@ -8,7 +8,8 @@ use furrow_context::error::{Origin, SqlError};
 pub(super) enum ErrorScope {
     /// The statement: the next one runs.
     Statement,
-    /// The procedure or text, which can't be compiled; its caller goes on. CATCH blocks in it don't see it.
+    /// The procedure or text, which cannot be compiled; its caller continues. CATCH blocks in it do not see
+    /// it.
     Scope,
     /// The batch, but not its transaction.
     Batch,
@@ -16,7 +17,7 @@ pub(super) enum ErrorScope {
     Transaction,
 }
 
-/// Names, types and clauses that do not fit: what SQL Server finds when it compiles a statement.
+/// Errors of names, types and clauses, which SQL Server finds when it compiles a statement.
 pub(super) fn is_compilation(error: &SqlError) -> bool {
     let number = error.number();
     if error.first().level == 15 {
@@ -74,7 +75,7 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
     )
 }
 
-/// Values that don't convert, deadlocks, and what else takes the transaction along.
+/// Failed conversions, deadlocks, and other errors that end the transaction.
 fn takes_transaction(error: &SqlError) -> bool {
     matches!(
         error.number(),
@@ -115,7 +116,7 @@ pub(super) fn error_scope(error: &SqlError) -> ErrorScope {
     }
 }
 
-/// Whether the transaction can't go on after an error that was caught.
+/// Whether the transaction can only be rolled back after an error that was caught.
 pub(super) fn dooms(error: &SqlError, set: &SetOptions) -> bool {
     error_scope(error) == ErrorScope::Transaction
         || (set.aborts(error) && error.origin != Origin::Raised)

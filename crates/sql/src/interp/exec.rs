@@ -1,12 +1,12 @@
 //! EXEC: procedures, texts, `sp_executesql`.
 //!
 //! # Steps
-//! 1. The arguments are evaluated where EXEC stands; bare names are their own text.
-//! 2. They are matched with the parameters, by place and by name, and converted to their types; what is not
-//!    given gets its default (201 where it has none).
-//! 3. The body runs in a scope of its own. Variables, SET options, the current database, SCOPE_IDENTITY() and
-//!    temporary tables of the caller are as they were afterwards.
-//! 4. OUTPUT parameters and the return status go back to the caller's variables.
+//! 1. The arguments are evaluated in the caller's scope; bare names are texts.
+//! 2. They are matched with the parameters, by position and by name, and converted to their types. A missing
+//!    argument gets its default (201 if there is none).
+//! 3. The body runs in a scope of its own. Afterwards the caller has its own variables, SET options, current
+//!    database, SCOPE_IDENTITY() and temporary tables again.
+//! 4. OUTPUT parameters and the return status are assigned to the caller's variables.
 
 use super::Flow;
 use super::error_scope::{ErrorScope, error_scope};
@@ -31,7 +31,7 @@ use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::{DataType, TypeId, Value};
 
-/// How deep procedures and texts may call each other.
+/// Most levels of nested calls of procedures and texts.
 const DEEPEST: usize = 32;
 
 /// An argument, evaluated.
@@ -41,24 +41,24 @@ struct Given {
     name: Option<String>,
     /// `None` for DEFAULT.
     value: Option<(Value, DataType)>,
-    /// The place of the caller's variable that takes the parameter's last value.
+    /// Position of the caller's variable that gets the parameter's last value.
     output: Option<usize>,
 }
 
-/// What is run.
+/// A procedure or text to run.
 struct Body<'a> {
     /// Empty for a text.
     name: String,
     /// Its number; 0 for a text.
     id: i32,
-    /// The schema that names in it are looked up in first; `None` for a text.
+    /// The schema in which names are looked up first; `None` for a text.
     schema: Option<String>,
     text: &'a str,
-    /// A text with its parameters, as messages show it.
+    /// A text with its parameters, for messages.
     query: String,
     statements: &'a [Stmt],
     parameters: &'a [Parameter],
-    /// What was set when a procedure was made.
+    /// The settings under which a procedure was created.
     set: Option<ModuleSet>,
     plans: Option<&'a Plans>,
 }
@@ -173,7 +173,7 @@ fn arguments(run: &mut Run<'_>, written: &[ExecuteArg]) -> Result<Vec<Given>> {
     Ok(given)
 }
 
-/// Calls a procedure; gives its return status where it came to its end.
+/// Calls a procedure; returns its return status if it ran to its end.
 fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<Option<i32>> {
     let name = match name {
         ProcedureName::Name(name, None) => name.clone(),
@@ -221,7 +221,7 @@ fn call(run: &mut Run<'_>, name: &ProcedureName, args: &[ExecuteArg]) -> Result<
     }
 }
 
-/// Runs a body in the database that its procedure is named with.
+/// Runs a body in the database that qualifies the procedure's name.
 fn within<T>(
     run: &mut Run<'_>,
     name: &ObjectName,
@@ -238,15 +238,15 @@ fn within<T>(
     done
 }
 
-/// Calls a procedure of a user.
+/// Calls a user's procedure.
 fn call_module(run: &mut Run<'_>, module: &Module, given: Vec<Given>) -> Result<Option<i32>> {
     let schema = Some(module.schema().to_owned());
     let procedure = (module.name().to_owned(), module.id().0, schema);
     call_text(run, procedure, (module.text(), module.set()), given)
 }
 
-/// Calls the procedure that a text defines, by its name, number and schema, with the settings that it was
-/// made with.
+/// Calls the procedure that a text defines, with its name, number and schema, under the settings that it was
+/// created with.
 fn call_text(
     run: &mut Run<'_>,
     (name, id, schema): (String, i32, Option<String>),
@@ -275,7 +275,7 @@ fn call_text(
     with_parameters(run, &body, given)
 }
 
-/// Calls a procedure of the system, in the database that it is named with.
+/// Calls a system procedure, in the database that qualifies its name.
 fn call_system(
     run: &mut Run<'_>,
     system: &'static procs::SystemProcedure,
@@ -291,7 +291,7 @@ fn call_system(
     });
     let arguments = arguments.collect();
     let status = match system.extended {
-        // It works on the server, and is kept in `master` alone.
+        // It affects the whole server, and exists in `master` alone.
         true => procs::call(run, system, arguments),
         false => within(run, name, |run| procs::call(run, system, arguments)),
     };
@@ -309,7 +309,7 @@ fn back_to(run: &mut Run<'_>, id: furrow_format::DatabaseId) -> Result<()> {
     }
 }
 
-/// A name that stands in a variable.
+/// The name in the value of a variable.
 fn named(text: &str) -> ObjectName {
     let parts = furrow_sysviews::parts_of(text);
     ObjectName {
@@ -382,13 +382,13 @@ fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
     with_parameters(run, &body, Vec::new()).map(|_| ())
 }
 
-/// An error of a text that can't be read: its caller goes on, or catches it.
+/// An error of a text that cannot be parsed: its caller continues, or catches it.
 fn inner(mut error: Box<SqlError>) -> Box<SqlError> {
     error.origin = Origin::Inner;
     error
 }
 
-/// Puts arguments and parameters together: a value and the variable that takes it back for each parameter.
+/// Matches arguments with parameters: for each parameter its value and the variable for its last value.
 fn matched(
     run: &mut Run<'_>,
     body: &Body<'_>,
@@ -467,7 +467,7 @@ fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Res
         return refuse(217, &[(DEEPEST as i64).into()]);
     }
     let values = matched(run, body, given).map_err(|mut error| {
-        // Where the call is at fault SQL Server names the procedure, at line 0.
+        // For an error of the call, SQL Server names the procedure, at line 0.
         if !body.name.is_empty() {
             error.procedure.get_or_insert_with(|| body.name.clone());
         }
@@ -516,7 +516,7 @@ pub(crate) fn execute_captured(
     done
 }
 
-/// Parts result sets from messages.
+/// Separates result sets from messages.
 struct Capture<'a> {
     sets: &'a mut dyn Sink,
     sink: &'a mut dyn Sink,
@@ -538,7 +538,7 @@ impl Sink for Capture<'_> {
     }
 }
 
-/// Runs statements in a scope of their own; gives the return status, where they came to their end, and the
+/// Runs statements in a scope of their own; returns the return status, if they ran to their end, and the
 /// scope.
 fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<i32>, Scope)> {
     let cx = &mut *run.cx;
@@ -594,16 +594,16 @@ fn run_body(run: &mut Run<'_>, body: &Body<'_>, scope: Scope) -> Result<(Option<
     Ok((status, scope))
 }
 
-/// The return status that a value of RETURN gives; 282 for NULL.
+/// The return status for the value of a RETURN; 282 for NULL.
 fn status_of(run: &mut Run<'_>, body: &Body<'_>, value: &Value) -> i32 {
     if value.is_null() && !body.name.is_empty() {
         run.inform(Message::new(282, &[body.name.as_str().into()]));
     }
-    // RETURN takes an integer; the rest is cut as in an assignment to int.
+    // RETURN takes an integer; a fraction is cut off as in an assignment to int.
     value.as_i64().map_or(0, |n| n as i32)
 }
 
-/// A procedure was left because a statement of it can't be compiled: the caller goes on, or catches it.
+/// A procedure ended because one of its statements cannot be compiled: the caller continues, or catches it.
 fn left(run: &mut Run<'_>, mut error: Box<SqlError>) -> Result<()> {
     error.origin = Origin::Inner;
     if run.tries > 0 || run.cx.set.aborts(&error) {
@@ -614,8 +614,8 @@ fn left(run: &mut Run<'_>, mut error: Box<SqlError>) -> Result<()> {
     Ok(())
 }
 
-/// Error 266: a procedure that leaves more or fewer transactions open than there were. It is of the procedure
-/// as a whole, at line 0; of a text, which has no name, it is at the line of its EXEC.
+/// Error 266: a procedure that ends with more or fewer open transactions than it began with. It concerns the
+/// procedure as a whole, at line 0; for a text, which has no name, it is at the line of its EXEC.
 fn mismatch(run: &mut Run<'_>, body: &Body<'_>, (before, line): (u32, u32)) -> Result<()> {
     let now = run.cx.sessions.count();
     if now == before || run.cx.sessions.is_doomed() {

@@ -19,7 +19,7 @@ use furrow_tsql::ast::table::CreateTable;
 use furrow_tsql::ast::{Line, Statement, Stmt};
 use furrow_types::{DataType, TypeId, Value};
 
-/// Whether SQL Server says of a statement that failed that it has been terminated: those that change rows.
+/// Whether SQL Server reports a failed statement of this kind as terminated: statements that change rows.
 fn is_change(stmt: &Stmt) -> bool {
     match &stmt.kind {
         Statement::Insert(_)
@@ -34,7 +34,7 @@ fn is_change(stmt: &Stmt) -> bool {
     }
 }
 
-/// Whether it says so of a statement that builds something from rows: for what was wrong with a row.
+/// Whether it reports so for an error in a row from which a statement builds a table or an index.
 fn is_of_rows(stmt: &Stmt, number: u32) -> bool {
     let builds = matches!(
         stmt.kind,
@@ -47,7 +47,7 @@ fn is_of_rows(stmt: &Stmt, number: u32) -> bool {
         )
 }
 
-/// Errors that are found before a statement changes anything, after which SQL Server goes on.
+/// Errors that are found before a statement changes anything, after which SQL Server continues the batch.
 fn is_before(number: u32) -> bool {
     matches!(number, 468 | 544 | 545 | 2714 | 2812)
 }
@@ -66,7 +66,7 @@ pub(crate) fn run_statements(run: &mut Run<'_>, statements: &[Stmt]) -> Result<F
     Ok(Flow::Next)
 }
 
-/// Tells of an error after which the next statement runs; gives the others back.
+/// Reports an error after which the batch continues; returns any other error.
 fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
     let mut error = error.at(stmt.line.0, run.procedure());
     let aborts = run.cx.set.aborts(&error) && error.origin != Origin::Raised;
@@ -148,7 +148,7 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
     }
 }
 
-/// Whether a statement is SET NOEXEC, the one that runs under it.
+/// Whether a statement is SET NOEXEC, the only one that runs under NOEXEC.
 fn is_noexec(stmt: &Stmt) -> bool {
     match &stmt.kind {
         Statement::Set(Set::Options(names, _)) => names.iter().any(|name| &**name == "NOEXEC"),
@@ -156,8 +156,8 @@ fn is_noexec(stmt: &Stmt) -> bool {
     }
 }
 
-/// Declares the variables of statements that may not come to run: a DECLARE holds for all that stands below
-/// it, and only what it sets is done where it runs.
+/// Declares the variables of statements that may never run: a DECLARE is valid for all statements below it.
+/// Only its assignment is executed where it is written.
 fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
     furrow_context::depth::check()?;
     for stmt in statements {
@@ -190,7 +190,7 @@ fn hoist(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
     Ok(())
 }
 
-/// The type of a variable: 2715 with its place for what is none, 2739 for what no variable can have.
+/// The type of a variable: 2715 with its position if it does not exist, 2739 if variables cannot have it.
 pub(super) fn variable_type(
     written: &furrow_tsql::ast::name::DataType,
     name: &str,
@@ -212,7 +212,7 @@ fn try_catch(run: &mut Run<'_>, written: &TryCatch) -> Result<Flow> {
     let error = match tried {
         Ok(flow) => return Ok(flow),
         Err(error) if error.cancelled || error.level() >= 20 => return Err(error),
-        // What can't be compiled is for the caller of the procedure or text to catch.
+        // A compilation error is for the caller of the procedure or text to catch.
         Err(error) if error_scope(&error) == ErrorScope::Scope => return Err(error),
         Err(error) => error,
     };
@@ -237,7 +237,7 @@ fn condition(run: &mut Run<'_>, written: &furrow_tsql::ast::expr::Condition) -> 
         cond.holds(&[], cx)
     })?;
     run.tell_of_nulls();
-    // IF and WHILE are statements that succeed and count nothing.
+    // IF and WHILE succeed and set @@ROWCOUNT to 0.
     run.cx.last.rows = 0;
     run.cx.last.error = 0;
     Ok(holds)

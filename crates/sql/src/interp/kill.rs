@@ -1,4 +1,4 @@
-//! KILL: ends another connection, or tells how far its rollback has come.
+//! KILL: ends another connection, or reports the progress of its rollback.
 
 use furrow_context::error::{Result, refuse};
 use furrow_context::run::Run;
@@ -35,7 +35,7 @@ pub(super) fn run(run: &mut Run<'_>, written: &Kill) -> Result<()> {
     Ok(())
 }
 
-/// WITH STATUSONLY: 6109 while a rollback is under way, 6120 when there is none.
+/// WITH STATUSONLY: 6109 while a rollback is under way, 6120 if there is none.
 fn status(run: &mut Run<'_>, id: i32) -> Result<()> {
     let Some(activity) = run.cx.server.connection(id) else {
         return refuse(6106, &[id.into()]);
@@ -43,7 +43,7 @@ fn status(run: &mut Run<'_>, id: i32) -> Result<()> {
     if !activity.view().rolling_back {
         return refuse(6120, &[id.into()]);
     }
-    // How much of a transaction is left to be undone is not known before it is undone.
+    // The remaining work of a rollback is not known in advance.
     run.inform(Message::new(6109, &[id.into(), 0.into(), 0.into()]));
     run.done(None);
     Ok(())

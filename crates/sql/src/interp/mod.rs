@@ -1,10 +1,10 @@
-//! Batches: statements in their order, variables, control of flow, transactions, errors.
+//! Batches: statements in order, variables, control of flow, transactions, errors.
 //!
 //! # Errors
-//! 1. An error ends its statement, which is undone. Within TRY it goes to CATCH; else the client is told, and
-//!    the batch goes on with the next statement where SQL Server does (constraint violations and the like),
-//!    or ends (conversion failures, unknown names, deadlocks, everything under SET XACT_ABORT ON):
-//!    `error_scope`.
+//! 1. An error ends its statement, which is undone. Within TRY, control goes to CATCH. Otherwise the error is
+//!    sent to the client. As in SQL Server, the batch then continues with the next statement (constraint
+//!    violations and similar errors), or ends (conversion failures, unknown names, deadlocks, everything
+//!    under SET XACT_ABORT ON): `error_scope`.
 //! 2. A message of level 10 and below is information and ends nothing.
 
 mod compile;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 
 use flow::run_statements;
 
-/// Where a statement sends control.
+/// Where control goes after a statement.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Flow {
     /// To the next one.
@@ -48,7 +48,7 @@ pub(crate) enum Flow {
     Return(Value),
 }
 
-/// Runs statements for those that contain or store others.
+/// Runs statements for the crates below that contain or store statements.
 struct Batches;
 
 impl Interpreter for Batches {
@@ -84,7 +84,7 @@ pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> Ba
     run_read(cx, text, read, Scope::default(), sink)
 }
 
-/// Runs a text that was read, or tells why it could not be, with variables that are set already.
+/// Runs a parsed text with variables that are set already, or reports its syntax errors.
 pub(crate) fn run_read(
     cx: &mut Context,
     text: &str,
@@ -121,7 +121,7 @@ pub(crate) fn run_read(
     };
     if let Err(error) = result {
         end.cancelled = error.cancelled;
-        // A batch that can't be read has done nothing, whatever XACT_ABORT says.
+        // A batch with a syntax error has done nothing, whatever XACT_ABORT says.
         if was_read && error_scope::dooms(&error, &run.cx.set) {
             let _ = run.cx.sessions.roll_back_all();
         }

@@ -33,7 +33,7 @@ fn thrown(messages: Vec<Message>, procedure: Option<String>, origin: Origin) -> 
     })
 }
 
-/// THROW: an error of its own, or the one that the CATCH block is about once more.
+/// THROW: a new error, or the error that the CATCH block handles.
 pub(super) fn throw(run: &mut Run<'_>, written: Option<&[Expr; 3]>) -> Result<()> {
     let Some([number, text, state]) = written else {
         let Some(caught) = run.cx.caught.last() else {
@@ -57,7 +57,7 @@ pub(super) fn throw(run: &mut Run<'_>, written: Option<&[Expr; 3]>) -> Result<()
     Err(thrown(vec![message], None, Origin::Thrown))
 }
 
-/// RAISERROR: a message of the user, as an error from level 11 on.
+/// RAISERROR: a user's message; from level 11 on it is an error.
 pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     let [what, level, state, rest @ ..] = written.args.as_slice() else {
         return refuse(102, &["RAISERROR".into()]);
@@ -68,7 +68,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     let (value, _) = furrow_bind::evaluate(run, what)?;
     let level = number_of(run, level)?.clamp(0, 25);
     let state = number_of(run, state)?;
-    // States below 0 become 1, as SQL Server has it.
+    // As in SQL Server, states below 0 become 1.
     let state = if state < 0 { 1 } else { state.min(255) };
     let option = |word: &str| written.options.iter().any(|o| &**o == word);
     let (number, format) = match value.as_str() {
@@ -92,7 +92,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
         log.write_message(source, &message);
     }
     if level >= 20 {
-        // The connection ends: the message says who asked for it, and what it says goes before.
+        // The connection ends: 2745 names its process, and the user's message follows.
         let id = run.cx.sessions.id();
         let args = [id.into(), number.into(), level.into()];
         let messages = vec![Message::new(2745, &args), message];
@@ -111,7 +111,7 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     Ok(())
 }
 
-/// The text of a message that RAISERROR names by its number.
+/// The text of a message that RAISERROR selects by its number.
 fn known_message(value: &Value, level: i64, state: i64) -> Result<(u32, String)> {
     let number = value.as_i64().unwrap_or(0);
     if number < 13_000 || number == 50_000 {
@@ -125,7 +125,7 @@ fn known_message(value: &Value, level: i64, state: i64) -> Result<(u32, String)>
     }
 }
 
-/// A value that a marker of RAISERROR takes.
+/// A value for a marker of RAISERROR.
 #[derive(Debug, Clone, PartialEq)]
 enum Substitute {
     Number(i64),
@@ -167,8 +167,8 @@ struct Marker {
     wide: bool,
 }
 
-/// Fills in the markers of a message; 2786 and 2787 for those that do not fit. A marker without an argument
-/// says `(null)`.
+/// Replaces the markers of a message; 2786 and 2787 for arguments that do not fit. A marker without an
+/// argument prints `(null)`.
 fn format_message(format: &str, args: &[Substitute]) -> Result<String> {
     let mut out = String::new();
     let mut args = args.iter().enumerate();

@@ -1,5 +1,5 @@
-//! SET: options of the connection. An option that this engine can't be set to is refused by its name, before
-//! the batch or procedure that sets it does anything.
+//! SET: options of the connection. A value that this engine does not support is refused by name, before the
+//! batch or procedure with the SET runs.
 
 use super::{cursor, flow, transaction};
 use crate::ddl;
@@ -46,7 +46,7 @@ fn statistics(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
     Ok(())
 }
 
-/// What stands behind the option: a word, or a number.
+/// The value of an option: a word, or a number.
 fn word(run: &mut Run<'_>, expr: &Expr) -> Result<Value> {
     match &expr.kind {
         ExprKind::Column(bare) => Ok(Value::NVarChar(bare.name().to_owned())),
@@ -102,7 +102,7 @@ fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
             };
             run.cx.sessions.set_deadlock_priority(priority);
         }
-        // A client's limit on large values that it reads.
+        // TEXTSIZE limits the large values that a client reads.
         "TEXTSIZE" if number.is_some_and(|n| n < 0 || n >= i64::from(i32::MAX)) => {}
         "QUERY_GOVERNOR_COST_LIMIT" if number == Some(0) => {}
         other => return Err(unsupported(&format!("SET {other}"))),
@@ -110,7 +110,7 @@ fn value(run: &mut Run<'_>, name: &str, expr: &Expr) -> Result<()> {
     Ok(())
 }
 
-/// Whether an option can be set so; 40514 otherwise.
+/// Refuses a setting that is not supported (40514).
 fn can_be(name: &str, on: bool) -> Result<()> {
     let known = match name {
         "FMTONLY" | "PARSEONLY" | "REMOTE_PROC_TRANSACTIONS" => !on,
@@ -134,13 +134,13 @@ pub(super) fn option(run: &mut Run<'_>, name: &str, on: bool) -> Result<()> {
         return Ok(());
     };
     let mut now = run.cx.set.settings.switches;
-    // A module goes by what was set when it was made.
+    // A module uses the setting under which it was created.
     if run.cx.module != 0 {
         let fixed = Switches::QUOTED_IDENTIFIER.and(Switches::ANSI_NULLS);
         these.set(fixed, false);
     }
     now.set(these, on);
-    // Of the two that say what columns are, one is ON at most.
+    // At most one of the two options for nullability of columns is ON.
     if on && these.has_any(Switches::ANSI_NULL_DFLT_ON) {
         now.set(Switches::ANSI_NULL_DFLT_OFF, false);
     }

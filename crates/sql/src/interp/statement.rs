@@ -1,4 +1,4 @@
-//! Statements that are not control of flow: who runs which.
+//! Statements that are not control of flow: the function that runs each of them.
 
 use super::{cursor, kill, set, transaction, wait};
 use crate::{ddl, dml};
@@ -79,7 +79,7 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     result
 }
 
-/// Whether a statement may run where the session cannot write.
+/// Whether a statement may run if the session cannot write.
 fn reads_only(stmt: &Stmt) -> bool {
     matches!(
         stmt.kind,
@@ -102,7 +102,7 @@ fn reads_only(stmt: &Stmt) -> bool {
     )
 }
 
-/// Whether what a statement costs is kept: those that read or change rows.
+/// Whether the cost of a statement is recorded: of those that read or change rows.
 fn is_measured(stmt: &Stmt) -> bool {
     matches!(
         stmt.kind,
@@ -171,7 +171,7 @@ fn bind_select(binder: &mut Binder<'_>, query: &Query) -> Result<BoundQuery> {
     Ok(bound)
 }
 
-/// Binds a SELECT ahead of its turn. One that makes a table waits for it.
+/// Binds a SELECT at compilation. SELECT INTO is bound when it runs.
 pub(super) fn plan_select(plans: Option<&Plans>, query: &Query, cx: &mut Context) -> Result<()> {
     match &query.body {
         QueryBody::Select(select) if select.into.is_some() => Ok(()),
@@ -244,7 +244,7 @@ fn begins(stmt: &Stmt) -> bool {
     }
 }
 
-/// What kind of statement others see at work.
+/// The kind of statement that other connections see.
 fn kind_of(stmt: &Stmt) -> CommandKind {
     match &stmt.kind {
         Statement::Select(query) => match &query.body {

@@ -1,4 +1,4 @@
-//! Transactions as statements.
+//! Transaction statements.
 
 use furrow_bind::evaluate;
 use furrow_context::error::{Result, refuse, unsupported};
@@ -29,7 +29,7 @@ fn name_of(run: &Run<'_>, name: &NameOrVariable) -> Result<String> {
 /// Most UTF-16 units of a mark's description.
 const MARK_UNITS: usize = 255;
 
-/// The mark of a transaction of this name.
+/// The mark of a transaction with this name.
 fn mark_of(run: &mut Run<'_>, name: Option<&str>, text: Option<&Expr>) -> Result<TxnMark> {
     let description = match text {
         Some(text) => evaluate(run, text)?.0,
@@ -47,7 +47,7 @@ fn mark_of(run: &mut Run<'_>, name: Option<&str>, text: Option<&Expr>) -> Result
     })
 }
 
-/// Refuses the end of a transaction that an INSERT ... EXEC is part of.
+/// Refuses the end of a transaction that contains a running INSERT ... EXEC.
 fn not_captured(run: &Run<'_>, written: &Transaction) -> Result<()> {
     let Some(outer) = run.cx.capturing else {
         return Ok(());
@@ -84,7 +84,7 @@ pub(super) fn run(run: &mut Run<'_>, written: &Transaction) -> Result<()> {
             }
         }
         Transaction::Commit { options, .. } => {
-            // DELAYED_DURABILITY is the only option there is.
+            // DELAYED_DURABILITY is the only option.
             let delayed = options.iter().any(Opt::is_on);
             run.cx.sessions.commit_with(delayed)?;
         }

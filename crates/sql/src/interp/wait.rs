@@ -1,4 +1,4 @@
-//! WAITFOR: until a span is over or a time of day is there, or the client ends it.
+//! WAITFOR: waits for a time span or until a time of day, unless the client cancels it.
 
 use furrow_context::error::{Result, refuse};
 use furrow_context::run::Run;
@@ -10,7 +10,7 @@ use furrow_tsql::ast::flow::Waitfor;
 use furrow_types::{DataType, TypeId};
 use std::time::Duration;
 
-/// How long a wait sleeps before it looks whether it is to end.
+/// Interval at which a wait checks for a cancellation.
 const LOOK: Duration = Duration::from_millis(10);
 const DAY_US: u64 = 86_400 * 1_000_000;
 
@@ -44,7 +44,7 @@ pub(super) fn waitfor(run: &mut Run<'_>, written: &Waitfor) -> Result<()> {
     Ok(())
 }
 
-/// `hh:mm[:ss[.mmm]]` in microseconds of the day: 148 for anything else.
+/// `hh:mm[:ss[.mmm]]` in microseconds of the day; 148 for any other text.
 fn of_day(run: &mut Run<'_>, written: &Expr) -> Result<u64> {
     let text = DataType::sized(TypeId::NVarChar, 8000);
     let value = furrow_bind::evaluate_as(run, written, text)?;

@@ -1,4 +1,4 @@
-//! What BACKUP and RESTORE write to `msdb`.
+//! The history of backups and restores in `msdb`.
 
 use super::{MSDB, foreign, is_ours, tables};
 use furrow_backup::media::{BackupKind, MediaHeader, SetFile, SetInfo};
@@ -15,9 +15,9 @@ use std::path::PathBuf;
 /// `software_vendor_id`: SQL Server's.
 const VENDOR: i32 = 4608;
 const DISK: u8 = 2;
-/// The longest wait for a lock in `msdb`: the backup is whole, and must not hang for its history.
+/// The longest wait for a lock in `msdb`: the backup is complete, and must not hang because of its history.
 const PATIENCE: Timeout = Timeout::Millis(5_000);
-/// Characters of a path, as the columns have them.
+/// Length of the columns for paths, in characters.
 const PATH_UNITS: usize = 260;
 
 /// A backup set, and the stripes it is on.
@@ -27,13 +27,13 @@ pub(crate) struct SetOnMedia<'a> {
     pub(crate) info: &'a SetInfo,
 }
 
-/// What was restored, and how.
+/// A restore, for its history.
 pub(crate) struct RestoreNote<'a> {
     pub(crate) set: SetOnMedia<'a>,
     pub(crate) database: &'a str,
     pub(crate) replace: bool,
     pub(crate) recovery: bool,
-    /// Where the files are now.
+    /// The paths of the restored files.
     pub(crate) files: Vec<(u16, PathBuf)>,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn note_backup(run: &mut Run<'_>, set: &SetOnMedia<'_>) {
     note(run, |session| note_set(session, set).map(drop));
 }
 
-/// Writes the history of a restore, and of the backup if it is not known here.
+/// Writes the history of a restore, and of its backup if that is not in the history yet.
 pub(crate) fn note_restore(run: &mut Run<'_>, restored: &RestoreNote<'_>) {
     note(run, |session| {
         let set = note_set(session, &restored.set)?;
@@ -74,7 +74,7 @@ pub(crate) fn note_restore(run: &mut Run<'_>, restored: &RestoreNote<'_>) {
     });
 }
 
-/// Runs this in a transaction of `msdb`; 3009 where it fails.
+/// Runs `what` in a transaction of `msdb`; 3009 if it fails.
 fn note(run: &mut Run<'_>, what: impl FnOnce(&mut Session) -> Result<(), EngineError>) {
     let instance = run.cx.server.instance();
     let noted = instance.database(MSDB).and_then(|msdb| {
@@ -99,7 +99,7 @@ fn text(text: &str) -> Value {
     Value::NVarChar(text.to_owned())
 }
 
-/// A path; what is longer than its column is cut, so that the row is not lost.
+/// A path, cut to the length of its column so that the row is not lost.
 fn path_text(path: &str) -> Value {
     let mut units = 0;
     let fits = |c: &char| {
@@ -155,7 +155,7 @@ fn row_of(
     Ok(found)
 }
 
-/// The row of a backup set; made where there is none.
+/// The row of a backup set; inserted if it does not exist.
 fn note_set(session: &mut Session, set: &SetOnMedia<'_>) -> Result<i32, EngineError> {
     let known = row_of(session, ("backupset", "backup_set_uuid"), set.info.set)?;
     if let Some(known) = known {
@@ -224,7 +224,7 @@ fn time(us: i64) -> Value {
     datetime(WallTime::from_unix_us(us))
 }
 
-/// `type` of a set; `restore_type` is the same.
+/// `type` of a set; `restore_type` has the same values.
 fn kind_of(info: &SetInfo) -> Value {
     let kind = match info.kind {
         BackupKind::Database => "D",
@@ -235,7 +235,7 @@ fn kind_of(info: &SetInfo) -> Value {
     Value::VarChar(kind.to_owned())
 }
 
-/// The row of a set, as `tables` has its columns.
+/// The row of a set, in the order of the columns in `tables`.
 fn backup_set(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
     let mut values = of_media(media, set);
     values.extend(of_backup(set.info));
@@ -243,7 +243,7 @@ fn backup_set(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
     values
 }
 
-/// The columns up to `mtf_minor_version`: where the set is, and what it is called.
+/// The columns up to `mtf_minor_version`: the position and the name of the set.
 fn of_media(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
     let (info, families) = (set.info, set.stripes.len());
     let one = || Value::SmallInt(1);
@@ -253,12 +253,12 @@ fn of_media(media: i32, set: &SetOnMedia<'_>) -> Vec<Value> {
     values.extend([Value::Int(VENDOR), text_or_null(&info.name)]);
     values.extend([text_or_null(&info.description), text(&info.user)]);
     values.extend([tiny(13), tiny(0), Value::SmallInt(0)]);
-    // UTC, in quarters of an hour.
+    // The time zone, in quarters of an hour: UTC.
     values.extend([Value::SmallInt(0), tiny(0)]);
     values
 }
 
-/// The columns from `first_lsn` to `collation_name`: what the backup reaches.
+/// The columns from `first_lsn` to `collation_name`: the range of the backup.
 fn of_backup(info: &SetInfo) -> Vec<Value> {
     let created = DateTime::new(info.created.0, info.created.1).unwrap_or(DateTime::EPOCH);
     let lsns = [
@@ -305,7 +305,7 @@ fn of_database(info: &SetInfo) -> Vec<Value> {
     values
 }
 
-/// The row of a file, as `tables` has its columns.
+/// The row of a file, in the order of the columns in `tables`.
 fn backup_file(set: i32, file: &SetFile, info: &SetInfo) -> Vec<Value> {
     let is_log = file.filegroup == 0;
     let (base_lsn, base) = base_of(info);

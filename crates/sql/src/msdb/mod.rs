@@ -1,10 +1,10 @@
 //! `msdb`: the history of backups and restores.
 //!
-//! `msdb` is a database as any other, with the number 4. It is created when a server starts that has none. A
-//! user's database that has this name from before is left alone.
-//! Its tables have SQL Server's names and columns, so that scripts which read the history run as they are.
-//! BACKUP and RESTORE write their history in a transaction of its own after they have succeeded: history that
-//! cannot be written (3009) does not fail them.
+//! `msdb` is an ordinary database with the number 4. A server that has none creates it at its start. A user's
+//! database that had this name before is left alone.
+//! Its tables have SQL Server's names and columns, so that scripts which read the history run unchanged.
+//! BACKUP and RESTORE write their history in a separate transaction after they have succeeded: if the history
+//! cannot be written (3009), they have succeeded nevertheless.
 
 mod history;
 mod tables;
@@ -21,15 +21,15 @@ use std::sync::Arc;
 pub(crate) const MSDB: &str = "msdb";
 /// Its number.
 const ID: u16 = 4;
-/// What is said of a database of this name that is somebody else's.
+/// The error log's text about a user's database of this name.
 const FOREIGN: &str = "Database 'msdb' is not the one that Furrow keeps the history of backups in, \
     and is left alone. Give it another name with ALTER DATABASE msdb MODIFY NAME, and start the server \
     again.";
-/// Session number of what a server does at its start.
+/// Session number of statements that the server runs at its start.
 const SYSTEM_SESSION: i32 = 1;
 
-/// Creates `msdb` where there is none, and what its tables lack. Where that cannot be done, the error log
-/// says why, and the server starts without it: BACKUP and RESTORE tell 3009 then.
+/// Creates `msdb` if it does not exist, and its missing tables. If that fails, the error log says why, and
+/// the server starts without it: BACKUP and RESTORE then report 3009.
 pub(crate) fn ensure(server: &ServerState) {
     let instance = server.instance();
     let made = match there_is(instance) {

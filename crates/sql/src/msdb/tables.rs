@@ -11,7 +11,7 @@ type Column = (&'static str, DataType);
 
 struct TableRow {
     name: &'static str,
-    /// The identity column, which is the key then; else the columns of the key.
+    /// The identity column, which is then the key; otherwise `key` has the columns of the key.
     identity: Option<&'static str>,
     key: &'static [&'static str],
     columns: &'static [Column],
@@ -216,7 +216,7 @@ const BACKUP_FILE: &[Column] = &[
     ("is_present", BIT),
 ];
 
-/// Definitions of all of them.
+/// Definitions of all tables.
 pub(super) fn specs() -> Vec<TableSpec> {
     let spec = |row: &TableRow| {
         let mut spec = TableSpec::new(row.name);
@@ -240,7 +240,7 @@ pub(super) fn specs() -> Vec<TableSpec> {
     TABLES.iter().map(spec).collect()
 }
 
-/// Where a column is in a row.
+/// The position of a column in a row.
 pub(super) fn place(table: &str, column: &str) -> Option<usize> {
     let row = TABLES.iter().find(|row| row.name == table)?;
     let place = row.columns.iter().position(|(name, _)| *name == column)?;

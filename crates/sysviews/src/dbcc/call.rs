@@ -15,7 +15,7 @@ pub(crate) enum Arg {
 }
 
 impl Arg {
-    /// Its text, of a word or a character string.
+    /// The text of a word or of a character string.
     pub(super) fn text(&self) -> Option<&str> {
         match self {
             Arg::Word(word) => Some(word),
@@ -39,25 +39,25 @@ impl Arg {
 pub(crate) struct Call {
     pub(crate) args: Vec<Arg>,
     pub(crate) no_infomsgs: bool,
-    /// WITH TABLERESULTS: a result set where there would be text.
+    /// WITH TABLERESULTS: returns a result set in place of text.
     pub(crate) tableresults: bool,
     /// All options of WITH, with their numbers.
     pub(super) options: Vec<(Box<str>, Option<i64>)>,
 }
 
 impl Call {
-    /// Whether WITH names an option.
+    /// Whether WITH has an option.
     pub(super) fn said(&self, word: &str) -> bool {
         self.options.iter().any(|(name, _)| &**name == word)
     }
 
-    /// The number that WITH gives an option.
+    /// The number of an option of WITH.
     pub(super) fn option(&self, word: &str) -> Option<i64> {
         let found = self.options.iter().find(|(name, _)| &**name == word);
         found.and_then(|(_, number)| *number)
     }
 
-    /// 2583 unless there are so many arguments.
+    /// 2583 unless the number of arguments is one of these.
     pub(super) fn takes(&self, counts: std::ops::RangeInclusive<usize>) -> Result<()> {
         match counts.contains(&self.args.len()) {
             true => Ok(()),
@@ -82,7 +82,7 @@ impl Call {
     }
 }
 
-/// 2560: the argument at this place is of no use.
+/// 2560: the argument at this position is invalid.
 pub(super) fn bad<T>(at: usize) -> Result<T> {
     refuse(2560, &[(at + 1).into()])
 }
@@ -90,18 +90,18 @@ pub(super) fn bad<T>(at: usize) -> Result<T> {
 /// A DBCC command.
 pub(crate) struct Command {
     pub name: &'static str,
-    /// How it is written.
+    /// Its syntax.
     pub(crate) syntax: &'static str,
-    /// What it does, in one sentence.
+    /// Its description in one sentence.
     pub text: &'static str,
-    /// Options that WITH may name.
+    /// The options of WITH that it accepts.
     pub(super) options: &'static [&'static str],
     pub(super) run: fn(&mut Run<'_>, &Call) -> Result<()>,
 }
 
 pub(super) const INFO: &[&str] = &["NO_INFOMSGS"];
 
-/// The database that an argument names: by name, by number, 0 for the current one.
+/// The database of an argument: by name, by number, 0 for the current one.
 pub(super) fn database(run: &Run<'_>, call: &Call, at: usize) -> Result<Arc<Database>> {
     let instance = run.cx.server.instance();
     let Some(arg) = call.args.get(at) else {

@@ -16,7 +16,7 @@ pub(super) static COMMANDS: &[Command] = &[
         name: "SHRINKFILE",
         syntax: "DBCC SHRINKFILE ({'file' | id} [, EMPTYFILE | [, megabytes] [, NOTRUNCATE | TRUNCATEONLY]]) \
                  [WITH NO_INFOMSGS]",
-        text: "Makes a file smaller: what lies at its end moves to the front, index by index. EMPTYFILE \
+        text: "Makes a file smaller: pages at its end move to the front, index by index. EMPTYFILE \
                moves all of it to the other files of the filegroup, so that the file can be removed.",
         options: INFO,
         run: shrink_file,
@@ -25,7 +25,7 @@ pub(super) static COMMANDS: &[Command] = &[
         name: "SHRINKDATABASE",
         syntax: "DBCC SHRINKDATABASE ({'database' | id | 0} [, percent] [, NOTRUNCATE | TRUNCATEONLY]) \
                  [WITH NO_INFOMSGS]",
-        text: "Makes the files of a database smaller, with so much of each left free.",
+        text: "Makes the files of a database smaller, and leaves the given percentage of each free.",
         options: INFO,
         run: shrink_database,
     },
@@ -43,7 +43,7 @@ static SHRUNK: &[ViewColumn] = &[
 /// Pages of a mebibyte.
 const MB_PAGES: i64 = 128;
 
-/// What is done besides the target.
+/// The mode of a shrink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ShrinkMode {
     Both,
@@ -61,7 +61,7 @@ impl ShrinkMode {
     }
 }
 
-/// The arguments from the second on: a number, and a word.
+/// The second and third argument: a number, and a word.
 fn target(call: &Call) -> Result<(Option<i64>, ShrinkMode)> {
     let (mut number, mut mode) = (None, ShrinkMode::Both);
     for (at, arg) in call.args.iter().enumerate().skip(1) {
@@ -165,7 +165,7 @@ fn shrink_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
             true => db.shrink_file(&file.name, mode.to(None))?,
             false => {
                 let state = db.shrink_state(file.id)?;
-                // So many percent of the file are to be free after.
+                // This percentage of the file is to be free afterwards.
                 let wanted = (state.used_pages * 100).div_ceil(100 - left);
                 let wanted = wanted.max(state.least_pages);
                 match wanted < state.size_pages {

@@ -1,4 +1,4 @@
-//! HELP: how commands are written.
+//! HELP: the syntax of commands.
 
 use super::{Call, Command, INFO};
 use furrow_context::error::{Result, refuse};
@@ -8,7 +8,7 @@ use furrow_messages::Message;
 pub(super) static COMMANDS: &[Command] = &[Command {
     name: "HELP",
     syntax: "DBCC HELP ('command' | '?') [WITH NO_INFOMSGS]",
-    text: "Shows how a command is written, or lists the commands ('?').",
+    text: "Shows the syntax of a command, or lists the commands ('?').",
     options: INFO,
     run: help,
 }];

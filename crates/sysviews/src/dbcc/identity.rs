@@ -1,4 +1,4 @@
-//! CHECKIDENT: where an identity column is, and setting it elsewhere.
+//! CHECKIDENT: reads and sets the current value of an identity column.
 
 use super::table::table_of;
 use super::{Arg, Call, Command, INFO};
@@ -14,8 +14,8 @@ use std::sync::Arc;
 pub(super) static COMMANDS: &[Command] = &[Command {
     name: "CHECKIDENT",
     syntax: "DBCC CHECKIDENT ('table' [, NORESEED | RESEED [, value]]) [WITH NO_INFOMSGS]",
-    text: "Tells the last value of an identity column and the largest in the table, and sets the one to the \
-        other where it has fallen behind (not with NORESEED), or to a value.",
+    text: "Prints the current identity value and the largest value in the column. Sets an identity value \
+           that is too low to the largest value (not with NORESEED), or to the given value.",
     options: INFO,
     run: check_identity,
 }];
@@ -45,7 +45,7 @@ fn whole(value: &Value) -> Option<i128> {
     }
 }
 
-/// The largest value in the column, or the smallest where it counts down.
+/// The largest value in the column, or the smallest if the increment is negative.
 fn extreme(run: &mut Run<'_>, table: &Table, column: &str, up: bool) -> Result<Option<i128>> {
     let bracketed = |name: &str| format!("[{}]", name.replace(']', "]]"));
     let text = format!(
@@ -97,7 +97,7 @@ fn check_identity(run: &mut Run<'_>, call: &Call) -> Result<()> {
         (Some(current), true) => current < bound,
         (Some(current), false) => current > bound,
     };
-    // Where no value was handed out yet, the one that is set would be the next.
+    // If no value was used yet, the value that is set is the next one.
     let wanted = if state.issued {
         bound
     } else {

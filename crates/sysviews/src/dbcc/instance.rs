@@ -47,7 +47,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "FREEPROCCACHE",
         syntax: "DBCC FREEPROCCACHE [WITH NO_INFOMSGS]",
-        text: "Empties the caches of batches that have been read, of all connections.",
+        text: "Empties the caches of parsed batches, of all connections.",
         options: INFO,
         run: |run, call| {
             call.takes(0..=0)?;
@@ -66,7 +66,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "INPUTBUFFER",
         syntax: "DBCC INPUTBUFFER (session_id [, 0]) [WITH NO_INFOMSGS]",
-        text: "Shows what a session has sent last.",
+        text: "Shows the last batch that a session has sent.",
         options: INFO,
         run: input_buffer,
     },
@@ -114,7 +114,7 @@ fn sqlperf(run: &mut Run<'_>, call: &Call) -> Result<()> {
                     continue;
                 };
                 let usage = db.log_view().usage;
-                // The header of 8 KB before the virtual log files is left out, as SQL Server does.
+                // As in SQL Server, the header of 8 KB before the virtual log files is left out.
                 let size = usage.total_bytes as f64;
                 let used = usage.used_bytes as f64;
                 rows.push(vec![

@@ -1,9 +1,9 @@
 //! DBCC commands.
 //!
-//! Each is a row of a table: its name, how it is written, what it does in one sentence (for the reference),
-//! the options that WITH may name, and the function that runs it. What is common to all is here: arguments,
-//! their errors (2560, 2583), options that a command does not take (2532), commands that there are not
-//! (2526), and the closing line 2528 unless WITH NO_INFOMSGS is said.
+//! Each is a row of a table: its name, its syntax, its description in one sentence (for the reference), the
+//! options of WITH that it accepts, and the function that runs it. This module has what all commands share:
+//! arguments and their errors (2560, 2583), the errors for unknown options (2532) and unknown commands
+//! (2526), and the closing line 2528, which WITH NO_INFOMSGS suppresses.
 
 mod call;
 mod check;
@@ -39,12 +39,12 @@ static TABLES: &[&[Command]] = &[
     help::COMMANDS,
 ];
 
-/// All of them, by table.
+/// All commands, by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Command> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// What SQL Server has and this engine does not yet: refused by name.
+/// Commands of SQL Server that this engine does not have yet: refused by name.
 const NOT_YET: &[&str] = &[
     "CLEANTABLE",
     "CLONEDATABASE",
@@ -60,7 +60,7 @@ const NOT_YET: &[&str] = &[
     "FLUSHPROCINDB",
 ];
 
-/// Runs a DBCC command: 2526 for one that there is not.
+/// Runs a DBCC command; 2526 for an unknown one.
 pub fn run(run: &mut Run<'_>, written: &Dbcc) -> Result<()> {
     let name = &*written.command.value;
     let Some(command) = all().find(|c| c.name.eq_ignore_ascii_case(name)) else {

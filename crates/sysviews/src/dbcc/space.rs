@@ -30,7 +30,7 @@ pub(super) static COMMANDS: &[Command] = &[
     Command {
         name: "OPENTRAN",
         syntax: "DBCC OPENTRAN [('database' | id | 0)] [WITH NO_INFOMSGS, TABLERESULTS]",
-        text: "Tells of the oldest transaction that has changed something and is still open.",
+        text: "Shows the oldest open transaction that has changed something.",
         options: &["NO_INFOMSGS", "TABLERESULTS"],
         run: open_transaction,
     },
@@ -143,7 +143,7 @@ fn open_transaction(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// A moment as `CONVERT(varchar, moment, 109)` shows it: `Nov 22 2026  6:29:11:123AM`.
+/// A time in the form of `CONVERT(varchar, time, 109)`: `Nov 22 2026  6:29:11:123AM`.
 fn long_date(at: WallTime) -> String {
     let civil = at.civil();
     let month = MONTHS

@@ -18,7 +18,7 @@ pub(super) static COMMANDS: &[Command] = &[Command {
     run: ind,
 }];
 
-/// The table that an argument names, by name or number: 2501, 2573.
+/// The table of an argument, by name or number: 2501, 2573.
 pub(super) fn table_of(db: &Arc<Database>, call: &Call, at: usize) -> Result<Arc<Table>> {
     let arg = call.args.get(at);
     if let Some(name) = arg.and_then(Arg::text) {

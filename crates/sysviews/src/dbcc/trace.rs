@@ -33,7 +33,7 @@ pub(super) static COMMANDS: &[Command] = &[
     },
 ];
 
-/// The numbers, and whether -1 is among them.
+/// The numbers of the call, and whether it has a -1.
 fn numbers(call: &Call) -> Result<(Vec<i64>, bool)> {
     let mut flags = Vec::new();
     let mut global = false;
@@ -75,7 +75,7 @@ fn switch(run: &mut Run<'_>, call: &Call, on: bool) -> Result<()> {
     let log = instance.error_log();
     log.write(Source::Spid(session), &log_line(on, &logged, session));
     if on {
-        // A flag that can be set at start only is refused above, with a notice.
+        // A flag that can only be set at the start is refused above, with a notice.
         let refused = |flag: &TraceFlag| info(*flag).is_some_and(|info| info.startup_only);
         let set = flags.iter().filter_map(|number| TraceFlag::new(*number));
         for note in set
@@ -112,7 +112,7 @@ fn status(run: &mut Run<'_>, call: &Call) -> Result<()> {
             ]
         })
         .collect();
-    // Without a row there is no result set either.
+    // Without rows there is no result set.
     if !rows.is_empty() {
         run.show(COLUMNS, rows);
     }

@@ -1,4 +1,4 @@
-//! `@@NAME`: figures of the server since it was started, and what is not there to be asked for.
+//! `@@NAME`: figures of the server since its start, and values that are constant here.
 
 use super::{INT, SYSNAME, row};
 use crate::value;
@@ -10,9 +10,9 @@ use furrow_io::time::WallTime;
 use furrow_observe::files::FileSnapshot;
 use furrow_types::Value;
 
-/// What `@@CPU_BUSY` and its like count in, as `@@TIMETICKS` says: SQL Server's documentation has 31.25 ms.
+/// The unit of `@@CPU_BUSY` and similar, as `@@TIMETICKS` states: 31.25 ms in SQL Server's documentation.
 const TICK_US: i32 = 31_250;
-/// Sessions that there may be at once: their numbers are smallints.
+/// Most sessions at the same time: their numbers are smallints.
 const MOST_CONNECTIONS: i32 = 32_767;
 
 pub(super) static FUNCTIONS: &[MetadataFunction] = &[
@@ -33,14 +33,14 @@ pub(super) static FUNCTIONS: &[MetadataFunction] = &[
     row("@@TOTAL_WRITE", 0, 0, INT, |cx, _| {
         Ok(number(files(cx, |file| file.writes.count)))
     }),
-    // Nothing comes by a network: the server is in the process of its client.
+    // There is no network: the server is in the process of its client.
     row("@@PACK_RECEIVED", 0, 0, INT, |_, _| Ok(Value::Int(0))),
     row("@@PACK_SENT", 0, 0, INT, |_, _| Ok(Value::Int(0))),
     row("@@PACKET_ERRORS", 0, 0, INT, |_, _| Ok(Value::Int(0))),
     row("@@MAX_CONNECTIONS", 0, 0, INT, |_, _| {
         Ok(Value::Int(MOST_CONNECTIONS))
     }),
-    // Of another server that calls a procedure here: there is none.
+    // No other server calls procedures here.
     row("@@REMSERVER", 0, 0, SYSNAME, |_, _| Ok(Value::Null)),
 ];
 
@@ -57,7 +57,7 @@ fn ticks(us: u64) -> Value {
     number(us / TICK_US as u64)
 }
 
-/// A figure of all files that are open, together.
+/// The sum of a figure over all open files.
 fn files(cx: &Context, of: impl Fn(&FileSnapshot) -> u64) -> u64 {
     let instruments = cx.server.instance().instruments();
     instruments.files.snapshot().iter().map(of).sum()

@@ -1,4 +1,4 @@
-//! Functions on metadata: `OBJECT_ID`, `SERVERPROPERTY`, `FILEPROPERTY` and their like.
+//! Metadata functions: `OBJECT_ID`, `SERVERPROPERTY`, `FILEPROPERTY` and others.
 
 use super::{INT, NUMERIC, SMALLINT, SYSNAME, Values, row};
 use crate::names::parts_of;
@@ -122,12 +122,12 @@ pub(super) static FUNCTIONS: &[MetadataFunction] = &[
     row("APP_NAME", 0, 0, SYSNAME, |_, _| Ok(value::text("furrow"))),
 ];
 
-/// The instance's name: there is one to a process.
+/// The instance's name. A process has one instance.
 pub const SERVER_NAME: &str = "FURROW";
 
-/// What the T-SQL of this engine is like, by SQL Server's numbers.
+/// The version of SQL Server whose T-SQL this engine implements.
 const PRODUCT_VERSION: &str = "13.0.0.0";
-/// The first of them, which `@@MICROSOFTVERSION` has in its highest byte.
+/// Its first part, which is the highest byte of `@@MICROSOFTVERSION`.
 const MAJOR_VERSION: i32 = 13;
 
 fn version_text() -> String {
@@ -160,7 +160,7 @@ fn number(values: Values<'_, '_>, at: usize) -> Option<i64> {
     values.get(at).and_then(|v| v.as_i64())
 }
 
-/// The database that an argument names by its number; the current one where there is no argument.
+/// The database whose number is the argument; the current one without an argument.
 fn database(cx: &Context, values: Values<'_, '_>, at: usize) -> Option<Arc<Database>> {
     if values.len() <= at {
         return Some(Arc::clone(cx.sessions.database()));
@@ -194,7 +194,7 @@ fn object_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
         },
     };
     let kind = text(values, 1).map(|k| k.trim_end().to_uppercase());
-    // A temporary table of the connection is known by another name there.
+    // `tempdb` stores a temporary table of the connection under another name.
     let own = match db.name().eq_ignore_ascii_case(TEMPDB) {
         true => cx.temp_name(&name).map(str::to_owned),
         false => None,
@@ -209,7 +209,7 @@ fn object_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
     Ok(found.map_or(Value::Null, |o| value::int(o.id)))
 }
 
-/// The object of a number, in the database that the argument at `database_at` names.
+/// The object with a number, in the database of the argument at `database_at`.
 fn named(
     cx: &mut Context,
     values: Values<'_, '_>,
@@ -260,7 +260,7 @@ fn type_name(id: i64) -> Value {
     }
 }
 
-/// The table of a name or number.
+/// The table with a name or number.
 fn table(cx: &mut Context, of: Option<&Value>) -> Option<Arc<Table>> {
     let tables = cx.sessions.session().tables();
     let of = of?;
@@ -276,7 +276,7 @@ fn table(cx: &mut Context, of: Option<&Value>) -> Option<Arc<Table>> {
     }
 }
 
-/// A table and the place of one of its columns, by name.
+/// A table, and the position of one of its columns, by name.
 fn column(cx: &mut Context, values: Values<'_, '_>) -> Result<Option<(Arc<Table>, usize)>> {
     let found = table(cx, values.first().map(AsRef::as_ref));
     let Some(table) = found else {
@@ -456,7 +456,7 @@ fn file_property(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
     })
 }
 
-/// An option as DATABASEPROPERTYEX gives it: NULL for one that is not known.
+/// An option as DATABASEPROPERTYEX returns it: NULL for an unknown one.
 fn said_bit(on: Option<bool>) -> Result<Value> {
     Ok(on.map_or(Value::Null, |on| value::text(if on { "1" } else { "0" })))
 }
@@ -551,7 +551,7 @@ fn server_property(cx: &Context, property: Option<&str>) -> Value {
     }
 }
 
-/// SESSIONPROPERTY: NULL for what is no option.
+/// SESSIONPROPERTY: NULL for an unknown option.
 fn session_property(cx: &Context, option: Option<&str>) -> Value {
     let name = option.unwrap_or_default().trim_end().to_uppercase();
     let known = matches!(
@@ -578,7 +578,7 @@ fn lock_timeout(cx: &Context) -> i64 {
     }
 }
 
-/// The fixed roles. Whoever is connected is the administrator, and the owner of every database.
+/// The fixed roles. Every login is the administrator and the owner of every database.
 const SERVER_ROLES: &[&str] = &[
     "sysadmin",
     "serveradmin",
@@ -592,7 +592,7 @@ const SERVER_ROLES: &[&str] = &[
 ];
 const DATABASE_ROLES: &[&str] = &["db_owner", "public"];
 
-/// 1 of a role that whoever is connected is in, NULL where there is no such role.
+/// 1 for a role that exists, because every login is in all roles; NULL for an unknown role.
 fn member(values: Values<'_, '_>, roles: &[&str]) -> Value {
     let known =
         text(values, 0).is_some_and(|role| roles.iter().any(|r| r.eq_ignore_ascii_case(role)));

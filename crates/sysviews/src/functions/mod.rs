@@ -1,4 +1,4 @@
-//! Functions that ask the connection, the server or the catalog: `@@ROWCOUNT`, `DB_ID`, `OBJECT_ID`...
+//! Functions that read the connection, the server or the catalog: `@@ROWCOUNT`, `DB_ID`, `OBJECT_ID`...
 
 mod globals;
 mod meta;
@@ -190,14 +190,14 @@ fn db_id(cx: &mut Context, values: Values<'_, '_>) -> Result<Value> {
     Ok(found.map_or(Value::Null, |d| Value::SmallInt(d.id.0 as i16)))
 }
 
-/// All of them.
+/// All functions.
 pub(crate) fn all() -> impl Iterator<Item = &'static MetadataFunction> {
     let others = meta::FUNCTIONS.iter().chain(who::FUNCTIONS);
     let others = others.chain(globals::FUNCTIONS);
     FUNCTIONS.iter().chain(others)
 }
 
-/// The function of a name, in any case of letters.
+/// The function with this name; case does not matter.
 pub(crate) fn find(name: &str) -> Option<&'static MetadataFunction> {
     all().find(|f| f.name.eq_ignore_ascii_case(name))
 }

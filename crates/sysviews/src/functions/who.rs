@@ -1,4 +1,4 @@
-//! Functions on who is connected, from where, and on filegroups: `USER_ID`, `CONNECTIONPROPERTY`.
+//! Functions on logins, principals, connections and filegroups: `USER_ID`, `CONNECTIONPROPERTY`.
 
 use super::{INT, Values, row};
 use crate::value;
@@ -25,11 +25,11 @@ pub(super) static FUNCTIONS: &[MetadataFunction] = &[
         Ok(connection(v))
     }),
     row("FILEGROUPPROPERTY", 2, 2, INT, filegroup),
-    // There are no histograms, and no moment at which one was made.
+    // There are no histograms, so there is no date of one.
     row("STATS_DATE", 2, 2, value::DATETIME, |_, _| Ok(Value::Null)),
 ];
 
-/// Principals of a database with their numbers, as `sys.database_principals` shows them.
+/// Principals of a database with their numbers, as in `sys.database_principals`.
 const PRINCIPALS: &[(&str, i32)] = &[
     ("public", 0),
     ("dbo", 1),
@@ -38,7 +38,7 @@ const PRINCIPALS: &[(&str, i32)] = &[
     ("sys", 4),
     ("db_owner", 16384),
 ];
-/// Those of them that USER_ID knows.
+/// The principals that USER_ID finds.
 const USERS: &[(&str, i32)] = &[
     ("dbo", 1),
     ("guest", 2),
@@ -50,13 +50,13 @@ fn text<'a>(values: Values<'a, '_>, at: usize) -> Option<&'a str> {
     values.get(at).and_then(|v| v.as_str())
 }
 
-/// Whether the login that an argument names is the only one, as whoever is connected is.
+/// `Some` if the argument names `sa`, the only login, or is missing.
 fn of_login(values: Values<'_, '_>) -> Option<()> {
     let own = values.is_empty() || text(values, 0)?.eq_ignore_ascii_case("sa");
     own.then_some(())
 }
 
-/// The number of the principal that an argument names; that of `dbo` without one.
+/// The number of the principal with the argument's name; that of `dbo` without an argument.
 fn principal(values: Values<'_, '_>, known: &[(&str, i32)]) -> Value {
     if values.is_empty() {
         return value::int(1);
@@ -66,7 +66,7 @@ fn principal(values: Values<'_, '_>, known: &[(&str, i32)]) -> Value {
     found.map_or(Value::Null, |(_, id)| value::int(*id))
 }
 
-/// What `sys.dm_exec_connections` shows of the connection: all are made within the process.
+/// Values of `sys.dm_exec_connections` for this connection: all connections are within the process.
 fn connection(values: Values<'_, '_>) -> Value {
     match &*text(values, 0).unwrap_or_default().to_lowercase() {
         "net_transport" | "physical_net_transport" => value::text("Shared memory"),

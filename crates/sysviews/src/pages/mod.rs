@@ -1,4 +1,4 @@
-//! Pages of open databases as system views and DBCC read them: what the allocation maps say of a page.
+//! Pages of open databases for system views and DBCC, with their entries in the allocation maps.
 
 mod source;
 
@@ -11,7 +11,7 @@ use furrow_format::{
 pub(crate) use source::live_pages;
 use std::sync::Arc;
 
-/// What the maps say of a page.
+/// The entries of the maps for a page.
 pub(crate) struct MapStatus {
     pub(crate) gam: (PageId, bool),
     pub(crate) sgam: (PageId, bool),
@@ -47,7 +47,7 @@ pub(crate) fn status_of(db: &Arc<Database>, id: PageId) -> Result<MapStatus> {
     })
 }
 
-/// A byte of the PFS in words.
+/// A PFS byte in words.
 pub(crate) fn pfs_words(byte: PfsByte) -> String {
     let mut words = String::new();
     for (bit, word) in [
@@ -63,7 +63,7 @@ pub(crate) fn pfs_words(byte: PfsByte) -> String {
     format!("{words} {:>3}_PCT_FULL", byte.fullness().percent())
 }
 
-/// The words of a bit, set and not set.
+/// The word for a bit that is set or not set.
 pub(crate) fn word(on: bool, words: [&'static str; 2]) -> &'static str {
     words[usize::from(!on)]
 }
@@ -72,7 +72,7 @@ pub(crate) const ALLOCATED: [&str; 2] = ["ALLOCATED", "NOT ALLOCATED"];
 pub(crate) const CHANGED: [&str; 2] = ["CHANGED", "NOT CHANGED"];
 pub(crate) const LOGGED: [&str; 2] = ["MIN_LOGGED", "NOT MIN_LOGGED"];
 
-/// Pages of a data file; 0 where there is none of that number.
+/// Number of pages of a data file; 0 if there is no file with this number.
 pub(crate) fn size_of(db: &Arc<Database>, file: FileId) -> Result<u32> {
     let files = db.file_list()?;
     let found = files.iter().find(|f| f.id == file && f.filegroup > 0);

@@ -1,4 +1,4 @@
-//! The pages of an open database, for what reads catalogs from pages.
+//! The pages of an open database, for readers of catalogs.
 
 use furrow_context::error::Result;
 use furrow_datafile::{PageForm, PageSource, Pages, SourceError, SourceFile};
@@ -52,7 +52,7 @@ impl PageSource for Live {
         Ok(())
     }
 
-    // The pool has verified its pages when it read them.
+    // The pool verified the pages when it read them.
     fn form(&self) -> PageForm {
         PageForm::Ready
     }

@@ -47,7 +47,7 @@ fn show_options(run: &mut Run<'_>, options: &[&ConfigOption]) {
     run.show(COLUMNS, rows);
 }
 
-/// The option of a name, or of a part of it that no other has: 15123, 15124.
+/// The option with a name, or with an unambiguous part of a name: 15123, 15124.
 fn find(run: &mut Run<'_>, name: &str) -> Result<&'static ConfigOption> {
     let visible = configuration::visible(&run.cx.server);
     let wanted = name.to_lowercase();

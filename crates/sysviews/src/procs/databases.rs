@@ -1,4 +1,4 @@
-//! Databases that come and go: `sp_attach_db`, `sp_detach_db`.
+//! `sp_attach_db`, `sp_detach_db`.
 
 use super::{Fallback, Parameter, SystemProcedure, parameter};
 use crate::value::{SYSNAME, nvarchar};

@@ -35,8 +35,8 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
             parameter("@order", TEXT, Fallback::Text("asc")),
         ],
         extended: true,
-        text: "Reads a file of the error log: which one, 1, two texts that must be in a line, from when, to \
-            when, the order.",
+        text: "Reads a file of the error log. Arguments: its number, 1, two texts that a line must contain, \
+               begin and end of a time span, the order.",
         body: read,
     },
     SystemProcedure {
@@ -48,7 +48,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
             parameter("@p4", TEXT, Fallback::Null),
         ],
         extended: false,
-        text: "Reads a file of the error log: which one, 1, two texts that must be in a line.",
+        text: "Reads a file of the error log. Arguments: its number, 1, two texts that a line must contain.",
         body: read,
     },
 ];
@@ -59,7 +59,7 @@ static COLUMNS: &[ViewColumn] = &[
     column("Text", DataType::sized(TypeId::NVarChar, -1)),
 ];
 
-/// What DBCC ERRORLOG does too.
+/// Begins a new error log, also for DBCC ERRORLOG.
 pub(crate) fn cycle_error_log(run: &Run<'_>) -> Result<()> {
     let log = run.cx.server.instance().error_log();
     Ok(log.cycle().map_err(EngineError::Io)?)

@@ -1,9 +1,9 @@
-//! System procedures: `sp_helpdb`, `xp_readerrorlog` and their like.
+//! System procedures such as `sp_helpdb` and `xp_readerrorlog`.
 //!
-//! Each is a row of a table: its name, its parameters with types and defaults, what it does in one sentence
-//! (for the reference), and the function that runs it. EXEC looks a name up with [`find`] and hands the
-//! arguments over to [`call`], which matches them with the parameters as it does for procedures of users.
-//! What a procedure shows comes from the engine's own state; what it returns is its return status.
+//! Each is a row of a table: its name, its parameters with types and defaults, its description in one
+//! sentence (for the reference), and the function that runs it. EXEC looks a name up with [`find`] and passes
+//! the arguments to [`call`], which matches them with the parameters as for procedures of users. The results
+//! come from the engine's own state; the return value is the return status.
 
 mod configure;
 mod databases;
@@ -25,7 +25,7 @@ use furrow_context::run::Run;
 use furrow_scalar::convert::Conversion;
 use furrow_types::{DataType, TypeId, Value};
 
-/// An argument as EXEC has it.
+/// An argument of EXEC.
 #[derive(Debug, Clone)]
 pub struct Given {
     /// The parameter that it names, with its `@`.
@@ -43,24 +43,24 @@ static TABLES: &[&[SystemProcedure]] = &[
     rename::PROCEDURES,
 ];
 
-/// All of them, by table.
+/// All procedures, by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static SystemProcedure> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// The system procedure of a name without schema or database, in any case of letters.
+/// The system procedure with this name, without schema or database; case does not matter.
 pub fn find(name: &str) -> Option<&'static SystemProcedure> {
     all().find(|p| p.name.eq_ignore_ascii_case(name))
 }
 
-/// Runs a system procedure; gives its return status. 201, 8143, 8144 and 8145 for arguments that do not fit
-/// its parameters.
+/// Runs a system procedure; returns its return status. 201, 8143, 8144 and 8145 for arguments that do not
+/// fit its parameters.
 pub fn call(
     run: &mut Run<'_>,
     procedure: &'static SystemProcedure,
     given: Vec<Given>,
 ) -> Result<i32> {
-    // Where the call is at fault SQL Server says line 0 of the procedure.
+    // For an error of the call, SQL Server names line 0 of the procedure.
     let named = |mut error: Box<SqlError>| {
         if !procedure.extended {
             error
@@ -129,7 +129,7 @@ fn matched(
     filled.collect()
 }
 
-/// Whether an extended procedure takes an argument for a parameter: text must be Unicode.
+/// Whether a value fits a parameter of an extended procedure: text must be Unicode.
 fn fits(value: &Value, from: DataType, to: DataType) -> bool {
     if value.is_null() {
         return true;

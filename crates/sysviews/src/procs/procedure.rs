@@ -1,10 +1,10 @@
-//! What a system procedure is.
+//! The definition of a system procedure.
 
 use furrow_context::error::Result;
 use furrow_context::run::Run;
 use furrow_types::{DataType, Value};
 
-/// What a parameter is when no argument is given for it.
+/// The value of a parameter without an argument.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Fallback {
     /// An argument must be given.
@@ -29,11 +29,11 @@ pub struct SystemProcedure {
     /// Its name.
     pub name: &'static str,
     pub(crate) parameters: &'static [Parameter],
-    /// An extended procedure: its arguments go by place, and their types must be right as they are (22004).
+    /// Whether it is an extended procedure: arguments are passed by position, and types must match (22004).
     pub extended: bool,
-    /// What it does, in one sentence.
+    /// Its description in one sentence.
     pub text: &'static str,
-    /// Runs it with one value for each parameter; gives the return status.
+    /// Runs it with one value for each parameter; returns the return status.
     pub(crate) body: fn(&mut Run<'_>, &[Value]) -> Result<i32>,
 }
 

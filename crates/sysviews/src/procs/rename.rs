@@ -1,4 +1,4 @@
-//! `sp_rename`: other names for tables, columns, indexes, constraints, databases; `sp_flush_log`.
+//! `sp_rename`: renames tables, columns, indexes, constraints, databases; `sp_flush_log`.
 
 use super::{Fallback, SystemProcedure, parameter};
 use crate::names::parts_of;
@@ -27,7 +27,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
         name: "sp_flush_log",
         parameters: &[],
         extended: false,
-        text: "Makes every commit of the database durable that was acknowledged before it was.",
+        text: "Makes every commit of the database durable that was acknowledged with delayed durability.",
         body: |run, _| {
             run.cx.sessions.database().flush_log()?;
             Ok(0)
@@ -35,7 +35,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[
     },
 ];
 
-/// What a name is found to be.
+/// The kind of object that a name means.
 enum Item {
     Table,
     Column(String),
@@ -100,7 +100,7 @@ fn rename_database(run: &mut Run<'_>, old: &str, new: &str) -> Result<i32> {
     Ok(0)
 }
 
-/// The table and what of it a name means.
+/// The table and the part of it that a name means.
 fn find(cx: &mut Context, name: &str, kind: Option<&str>) -> Result<Option<(Arc<Table>, Item)>> {
     let mut parts = parts_of(name);
     let last = parts.pop().unwrap_or_default();

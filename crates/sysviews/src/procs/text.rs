@@ -1,4 +1,4 @@
-//! `sp_helptext`: the text that an object was made from.
+//! `sp_helptext`: the text with which an object was created.
 
 use super::{Fallback, SystemProcedure, parameter};
 use crate::names::split_name;
@@ -24,7 +24,7 @@ pub(super) static PROCEDURES: &[SystemProcedure] = &[SystemProcedure {
 
 static COLUMNS: &[ViewColumn] = &[nullable("Text", nvarchar(255))];
 
-/// Characters in a row; longer lines take several.
+/// Characters in a row; a longer line takes several rows.
 const WIDTH: usize = 255;
 
 fn help_text(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {
@@ -72,7 +72,7 @@ fn help_text(run: &mut Run<'_>, values: &[Value]) -> Result<i32> {
     Ok(0)
 }
 
-/// The lines of a text with their ends, cut into pieces that fit a row.
+/// The lines of a text with their line ends, split into pieces that fit a row.
 fn lines(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     for line in text.split_inclusive('\n') {

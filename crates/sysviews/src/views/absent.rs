@@ -1,7 +1,7 @@
-//! Lists of what this engine cannot have yet: triggers, synonyms, sequences, extended properties.
+//! Views of objects that this engine does not have yet: triggers, synonyms, sequences, extended properties.
 //!
-//! Scripts that look over a database join with them. The statements that would make such a thing are refused
-//! by name, so that the lists are empty, and that is the truth.
+//! Scripts that describe a database join with these views. They are empty, because the statements that would
+//! create such objects are refused by name.
 
 use super::objects::OBJECTS;
 use super::{SystemView, ViewColumn, columns, joined};

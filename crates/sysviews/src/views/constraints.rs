@@ -88,7 +88,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
 ];
 
-/// Catalog, schema and name of something beside a table.
+/// Catalog, schema and name of an object in the schema of a table.
 fn named(view: &ViewContext<'_>, table: &Table, name: &str) -> Vec<Value> {
     let catalog = text(view.database.name());
     vec![catalog, text(table.schema()), text(name)]
@@ -195,7 +195,7 @@ fn views(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         if module.kind() != ModuleKind::View {
             continue;
         }
-        // SQL Server tells no definition that does not fit.
+        // SQL Server shows no definition that does not fit.
         let whole = Some(module.text()).filter(|t| t.encode_utf16().count() <= 4000);
         rows(vec![
             text(db.name()),

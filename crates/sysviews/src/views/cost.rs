@@ -1,4 +1,4 @@
-//! What is used and what it costs: `sys.dm_db_index_usage_stats`, `sys.dm_exec_query_stats`.
+//! Usage and cost: `sys.dm_db_index_usage_stats`, `sys.dm_exec_query_stats`.
 
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::value::*;
@@ -44,8 +44,8 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "dm_db_index_usage_stats",
         columns: USAGE,
         parameters: None,
-        text: "How often statements have used each index since its database was opened, and when last; not \
-            of tempdb.",
+        text: "How often statements have used each index since its database was opened, and the last time; \
+               without tempdb.",
         rows: usage,
     },
     SystemView {
@@ -53,7 +53,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "dm_exec_query_stats",
         columns: QUERIES,
         parameters: None,
-        text: "What the statements have cost that read or change rows, of the last thousand texts; times in \
+        text: "The cost of statements that read or change rows, of the last thousand texts; times in \
             microseconds. A statement runs on one thread: its dop is 1.",
         rows: queries,
     },
@@ -91,8 +91,8 @@ fn four(of: Figure) -> [Value; 4] {
     [of.total, of.last, of.min, of.max].map(big)
 }
 
-/// Where a statement stands in its text, in bytes of UTF-16: its first character and its last one, or -1
-/// where it is the end of the text.
+/// The position of a statement in its text, in bytes of UTF-16: its first and its last character. The last is
+/// -1 at the end of the text.
 fn offsets(of: &str, at: Span) -> (i32, i32) {
     let units = |end: u32| {
         let before = of.get(..end as usize).unwrap_or(of);

@@ -1,8 +1,8 @@
 //! Performance counters.
 //!
-//! What counts as it happens is in the instruments. Figures of databases are brought up to date when somebody
-//! asks: their files and logs keep them anyway. There are no counters that nothing feeds: a 0 that stays
-//! would be a false figure.
+//! Events are counted in the instruments as they happen. Figures of a database are copied to its counters
+//! when the view is read, because files and log maintain them anyway. A counter without a source is left out:
+//! it would show a wrong 0.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;
@@ -22,17 +22,17 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
         "cntr_type" INT;
     },
     parameters: None,
-    text: "Performance counters; cntr_type tells how a value is to be read.",
+    text: "Performance counters; cntr_type defines the meaning of a value.",
     rows: counters,
 }];
 
-/// A count that only goes up, brought to what it is.
+/// Raises a counter that only grows to a new total.
 fn raise(set: &CounterSet, counter: Counter, to: u64) {
     let now = u64::try_from(set.value(counter)).unwrap_or(0);
     set.add(counter, to.saturating_sub(now));
 }
 
-/// The same of one that counts time: added to in microseconds, read in milliseconds.
+/// As [`raise`], for a counter that is raised in microseconds and read in milliseconds.
 fn raise_time(set: &CounterSet, counter: Counter, to_us: u64) {
     let now_ms = u64::try_from(set.value(counter)).unwrap_or(0);
     let more_ms = (to_us / 1000).saturating_sub(now_ms);
@@ -67,9 +67,9 @@ fn update(db: &Database, set: &CounterSet) -> Result<()> {
     Ok(())
 }
 
-/// Brings the figures of all open databases up to date; forgets those that are gone.
+/// Updates the figures of all open databases, and removes those of databases that are no longer open.
 fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
-    // Two who ask at the same time would add the same counts twice.
+    // Two readers at the same time would add the same difference twice.
     let _one = view.cx.server.counting().lock();
     let counters = &instance.instruments().counters;
     let open = view.databases();
@@ -91,7 +91,7 @@ fn update_all(view: &ViewContext<'_>, instance: &Arc<Instance>) -> Result<()> {
     let users = i64::try_from(view.cx.server.connections().len()).unwrap_or(i64::MAX);
     let total = counters.total();
     total.set(Counter::UserConnections, users);
-    // Shares do not add up: that of all logs is one of their own.
+    // Shares cannot be added: the share of all logs is computed from their sums.
     let share = (used * 100).checked_div(size).unwrap_or(0);
     total.set(Counter::PercentLogUsed, share as i64);
     raise(total, Counter::LockRequests, instance.locks().requests());

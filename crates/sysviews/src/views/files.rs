@@ -1,4 +1,4 @@
-//! Files and filegroups: `sys.database_files`, `sys.filegroups` and their like.
+//! Files and filegroups: `sys.database_files`, `sys.filegroups` and others.
 
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::value::*;
@@ -75,7 +75,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_system" BIT null;
         },
         parameters: None,
-        text: "What tables and indexes can be put in: filegroups.",
+        text: "The data spaces of tables and indexes: filegroups.",
         rows: data_spaces,
     },
     SystemView {
@@ -86,7 +86,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "status" INT null; "perf" INT null; "name" SYSNAME; "filename" PATH null;
         },
         parameters: None,
-        text: "The files of the database under the names of old: use sys.database_files.",
+        text: "The files of the database under their old names: use sys.database_files.",
         rows: sysfiles,
     },
     SystemView {
@@ -100,7 +100,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "mixed_extent_page_count" BIGINT null; "modified_extent_page_count" BIGINT null;
         },
         parameters: None,
-        text: "What the data files of the database hold, in pages.",
+        text: "The use of the data files of the database, in pages.",
         rows: space_usage,
     },
     SystemView {
@@ -122,13 +122,13 @@ fn max_size(file: &FileView) -> i32 {
     }
     match (file.max_pages, file.filegroup) {
         (Some(pages), _) => i32::try_from(pages).unwrap_or(i32::MAX),
-        // A log that may grow without end is said to end at 2 TB.
+        // The maximum size of a log without a limit is shown as 2 TB.
         (None, 0) => 268_435_456,
         (None, _) => -1,
     }
 }
 
-/// How a file grows: pages or percent, and whether it is percent.
+/// The growth of a file: pages or percent, and whether it is percent.
 pub(crate) fn growth(growth: FileGrowth) -> (i32, bool) {
     match growth {
         FileGrowth::None => (0, false),
@@ -227,7 +227,7 @@ fn sysfiles(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Pages that tables and indexes of users have reserved, by file.
+/// Pages reserved by user tables and their indexes, by file.
 fn user_pages(db: &Arc<Database>) -> Result<BTreeMap<FileId, u64>> {
     let mut counted = BTreeMap::new();
     for table in db.catalog().tables() {

@@ -1,7 +1,7 @@
-//! The machine below: `sys.dm_os_sys_info`, `sys.dm_os_volume_stats`.
+//! The machine: `sys.dm_os_sys_info`, `sys.dm_os_volume_stats`.
 //!
-//! What the machine does not tell is NULL. There are no schedulers here: statements run on the threads that
-//! the system schedules, so that the columns about schedulers and workers are NULL, too.
+//! Values that the machine does not report are NULL. There are no schedulers here: statements run on threads
+//! that the operating system schedules, so columns about schedulers and workers are NULL, too.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;
@@ -31,7 +31,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "virtual_machine_type_desc" DESC null;
         },
         parameters: None,
-        text: "The machine and the process: processors, memory, since when it runs.",
+        text: "The machine and the process: processors, memory, start time.",
         rows: sys_info,
     },
     SystemView {
@@ -45,7 +45,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_read_only" TINYINT null; "is_compressed" TINYINT null; "incurs_seek_penalty" TINYINT null;
         },
         parameters: Some(&[INT, INT]),
-        text: "The volume that a file of a database lies on: what it is, and how much is free.",
+        text: "The volume of a database file: its properties and free space.",
         rows: volume_stats,
     },
 ];

@@ -81,7 +81,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "reserved" INT; "used" INT; "rowcnt" BIGINT; "rows" INT;
         },
         parameters: None,
-        text: "Indexes and heaps under the names of old: use sys.indexes.",
+        text: "Indexes and heaps under their old names: use sys.indexes.",
         rows: sysindexes,
     },
 ];
@@ -108,7 +108,7 @@ pub(crate) fn kind(index: &Index) -> (u8, &'static str) {
     }
 }
 
-/// The name, which a heap has not.
+/// The name; NULL for a heap.
 fn name(index: &Index) -> Value {
     match index.kind() {
         IndexKind::Heap => Value::Null,

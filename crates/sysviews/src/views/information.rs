@@ -119,7 +119,7 @@ fn column_row(
     row
 }
 
-/// Lengths, precision, radix, scale, precision of times.
+/// Lengths, precision, radix, scale, and precision of times.
 fn measures(of: &DataType) -> Vec<Value> {
     let null = Value::Null;
     let family = of.id.family();

@@ -30,7 +30,7 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
     rows: locks,
 }];
 
-/// The heap or index that a page belongs to, as its own header says.
+/// The heap or index that a page belongs to, from the page's header.
 fn rowset_of(db: DatabaseId, page: PageId, view: &ViewContext<'_>) -> i64 {
     let found = view.cx.server.instance().database_by_id(db).and_then(|db| {
         let bytes = db.page(page).ok()?;
@@ -71,7 +71,7 @@ fn entity(resource: &Resource, view: &ViewContext<'_>) -> (i64, String) {
     }
 }
 
-/// A request as it is shown.
+/// A row of the view.
 struct Shown {
     resource: Resource,
     mode: &'static str,
@@ -96,8 +96,8 @@ impl From<&LockRow> for Shown {
     }
 }
 
-/// A number of a request's own where SQL Server shows an address: it is the same until the request is
-/// granted, and then while it is held; `dm_os_waiting_tasks.resource_address` has it of those that wait.
+/// SQL Server shows the address of the request; here it is a number. It does not change before the grant, nor
+/// afterwards while the lock is held. `dm_os_waiting_tasks.resource_address` has it for waiting requests.
 pub(super) fn request_address(lock: &LockRow) -> Value {
     address_of(&Shown::from(lock))
 }
@@ -108,8 +108,8 @@ fn address_of(lock: &Shown) -> Value {
     address(hasher.finish())
 }
 
-/// What each session has of the database that it is in: no one drops it as long as somebody is there. Of
-/// `master` and `tempdb`, which nobody can drop, there is none, as in SQL Server.
+/// The shared database lock of each session, which prevents a drop of the session's database. As in SQL
+/// Server, there is none in `master` and `tempdb`, which cannot be dropped.
 fn of_sessions(view: &ViewContext<'_>) -> Vec<Shown> {
     let mut held = Vec::new();
     for of in view.cx.server.connections() {
@@ -159,7 +159,7 @@ fn row(view: &ViewContext<'_>, lock: &Shown) -> Vec<Value> {
         int(0),
         text(lock.owner_type),
         big(lock.txn.0),
-        // Of distributed transactions, which there are none of.
+        // Distributed transactions do not exist.
         guid(Guid::default()),
         text(format!("{:#018x}:0:0", lock.owner_id)),
         address_of(lock),

@@ -1,6 +1,6 @@
-//! Memory of the machine and of the process, and what kind of machine it is.
+//! Memory of the machine and of the process, and the kind of machine.
 //!
-//! What the system does not tell is NULL, even where SQL Server always has a figure.
+//! Values that the system does not report are NULL, even if SQL Server always has a figure.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;

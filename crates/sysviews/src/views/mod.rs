@@ -1,7 +1,7 @@
-//! System views and table functions: what the engine knows, as rows.
+//! System views and table functions: the state of the engine as rows.
 //!
 //! Each is a row of a table: schema, name, columns with their types, parameters of functions, and the
-//! function that gives its rows from the engine's own state at the moment of the query.
+//! function that returns its rows from the engine's own state at the time of the query.
 
 mod absent;
 mod address;
@@ -47,7 +47,7 @@ pub(crate) use storage::parity;
 pub(crate) use system::of_system;
 pub(crate) use types::number;
 
-/// The columns of a view that has those of another before its own. `N` is how many there are together.
+/// The columns of a view that begins with those of another view. `N` is their total number.
 pub(crate) const fn joined<const N: usize>(
     first: &[ViewColumn],
     own: &[ViewColumn],
@@ -66,8 +66,8 @@ pub(crate) const fn joined<const N: usize>(
     all
 }
 
-/// The columns of the views of its database. One whose tables have changed under it so that it can't be
-/// bound has none to show.
+/// The columns of the views of the database. A view that can no longer be bound, because its tables have
+/// changed, has none.
 fn view_columns(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Module>, Vec<ResultColumn>)>> {
     let db = Arc::clone(&view.database);
     let modules = view.cx.sessions.of(&db)?.modules();
@@ -90,13 +90,13 @@ fn view_columns(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Module>, Vec<Resu
     Ok(all)
 }
 
-/// Number of a schema by its name.
+/// Number of a schema, by its name.
 fn schema_id(schemas: &BTreeMap<i32, String>, name: &str) -> i32 {
     let found = schemas.iter().find(|(_, s)| s.eq_ignore_ascii_case(name));
     found.map_or(1, |(id, _)| *id)
 }
 
-/// Columns of a view: `"name" TYPE;`, with `null` behind the type where it can be NULL. A type is a constant
+/// Columns of a view: `"name" TYPE;`, with `null` behind the type if it can be NULL. A type is a constant
 /// in scope.
 macro_rules! columns {
     (@one $name:literal $type:ident null) => { furrow_context::system::nullable($name, $type) };
@@ -137,12 +137,12 @@ static TABLES: &[&[SystemView]] = &[
     transactions::VIEWS,
 ];
 
-/// All of them, by table.
+/// All views, by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static SystemView> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// The view of a name in a database, in any case of letters. The views of old are in `sys` and in `dbo`.
+/// The view with this name in a database; case does not matter. Compatibility views are in `sys` and `dbo`.
 pub(crate) fn find(database: &str, schema: &str, name: &str) -> Option<&'static SystemView> {
     let of_old = schema.eq_ignore_ascii_case("sys");
     all().find(|view| {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const KIND: DataType = char(2);
 
-/// The columns of `sys.objects`, which the views of each kind of object begin with.
+/// The columns of `sys.objects`, with which the views of each kind of object begin.
 pub(super) const OBJECTS: [ViewColumn; 12] = *columns! {
     "name" SYSNAME; "object_id" INT; "principal_id" INT null; "schema_id" INT; "parent_object_id" INT;
     "type" KIND null; "type_desc" DESC null; "create_date" DATETIME; "modify_date" DATETIME;
@@ -163,7 +163,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "type" KIND null;
         },
         parameters: None,
-        text: "The objects of the database under the names of old: use sys.objects.",
+        text: "The objects of the database under their old names: use sys.objects.",
         rows: sysobjects,
     },
 ];
@@ -223,7 +223,7 @@ impl Object {
         ]
     }
 
-    /// What the engine has by itself: it is as old as the database.
+    /// An object of the engine itself, created with the database.
     pub(super) fn of_system(
         id: i32,
         (schema, name): (&str, &str),
@@ -266,14 +266,14 @@ fn of_child(table: &Table, child: furrow_engine::TableChild) -> Object {
     }
 }
 
-/// The objects of the view's database as the session sees them.
+/// The objects of the view's database that the session sees.
 pub(super) fn objects(view: &mut ViewContext<'_>) -> Result<Vec<Object>> {
     let db = Arc::clone(&view.database);
     let session = view.cx.sessions.of(&db)?;
     Ok(objects_of(&session.tables(), &session.modules()))
 }
 
-/// Tables with what belongs to them, and modules, as objects.
+/// Tables with their constraints and defaults, and modules, as objects.
 pub(crate) fn objects_of(
     tables: &[Arc<Table>],
     modules: &[Arc<furrow_engine::Module>],
@@ -296,7 +296,7 @@ pub(crate) fn objects_of(
     all
 }
 
-/// The objects of a type, with so many more columns of things that there are not.
+/// The objects of a type, with additional columns for features that do not exist here.
 fn of_type(
     view: &mut ViewContext<'_>,
     rows: Rows<'_>,
@@ -354,7 +354,7 @@ fn modules(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What belongs to tables, as objects, with its table.
+/// Constraints and defaults of tables as objects, with their tables.
 fn children(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Table>, Object, bool)>> {
     let mut all = Vec::new();
     for table in view.tables()? {
@@ -428,7 +428,7 @@ fn sysobjects(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let schemas = view.schemas()?;
     for object in objects(view)? {
         let schema = schema_id(&schemas, &object.schema);
-        // The type of old has one letter for both kinds of keys.
+        // The compatibility type has one letter for both kinds of keys.
         let old = if matches!(&*object.kind, "PK" | "UQ") {
             "K"
         } else {

@@ -1,4 +1,4 @@
-//! Single pages: their headers, and what the maps say of them.
+//! Single pages: their headers, and their entries in the allocation maps.
 
 use super::storage::page_type_desc;
 use super::{Rows, SystemView, ViewContext, columns};
@@ -42,8 +42,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "lsn" BITS null; "header_version" INT null;
         },
         parameters: Some(&[SMALLINT, INT, INT, BITS]),
-        text: "The header of a page, whose it is, and what the allocation maps say of it; DETAILED also puts \
-            it in words.",
+        text: "The header of a page, its owner, and its entries in the allocation maps; DETAILED adds \
+               descriptions.",
         rows: page_info,
     },
     SystemView {
@@ -54,8 +54,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "last_update_date" DATETIME;
         },
         parameters: None,
-        text: "Pages that a read (823, 824) or a consistency check found damaged since the start, as SQL \
-            Server's msdb.dbo.suspect_pages has them.",
+        text: "Pages that a read (823, 824) or a consistency check found damaged since the start, in the \
+               form of SQL Server's msdb.dbo.suspect_pages.",
         rows: |view, rows| {
             let instance = view.cx.server.instance();
             for page in instance.instruments().suspects.list() {
@@ -95,7 +95,7 @@ fn crack(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 }
 
 /// Object, index and partition of an allocation unit: from the definitions in memory, or from the base tables
-/// where it is one of theirs.
+/// if the unit belongs to one of them.
 fn owner(db: &Arc<Database>, unit: AllocUnitId) -> Result<[Value; 3]> {
     for table in db.catalog().tables() {
         let indexes = table.indexes().iter();

@@ -37,7 +37,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_dynamic" BIT; "is_advanced" BIT;
         },
         parameters: None,
-        text: "The server's options: what they have been set to, and what they are.",
+        text: "The server's options: the configured values and those in use.",
         rows: configurations,
     },
 ];
@@ -64,7 +64,7 @@ fn parameters(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
                 tiny(of.scale),
                 bit(parameter.output),
                 bit(false),
-                // Of defaults in T-SQL SQL Server's catalog knows nothing either.
+                // SQL Server's catalog does not record defaults of T-SQL procedures either.
                 bit(false),
                 bit(false),
                 Value::Null,

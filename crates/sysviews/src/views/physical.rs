@@ -1,4 +1,4 @@
-//! `sys.dm_db_index_physical_stats`: how the pages of tables and indexes lie.
+//! `sys.dm_db_index_physical_stats`: size, fill and fragmentation of indexes.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;
@@ -26,12 +26,12 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
         "columnstore_delete_buffer_state" TINYINT; "columnstore_delete_buffer_state_desc" DESC;
     },
     parameters: Some(&[SMALLINT, INT, INT, INT, MODE]),
-    text: "How the pages of tables and indexes lie and how full they are: LIMITED reads no leaf, SAMPLED one \
+    text: "Fragmentation and fill of tables and indexes: LIMITED reads no leaf, SAMPLED one \
         page in a hundred of 10,000 or more, DETAILED every page of every level.",
     rows: physical_stats,
 }];
 
-/// Asks whether the statement is cancelled.
+/// Fails if the statement is cancelled.
 type Check<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 fn closely(view: &ViewContext<'_>) -> Result<Closely> {
@@ -49,7 +49,7 @@ fn closely(view: &ViewContext<'_>) -> Result<Closely> {
     })
 }
 
-/// An argument that is a number and not one of those that mean all.
+/// The number that an argument selects; `None` if the argument means all.
 fn wanted(view: &ViewContext<'_>, at: usize, all: i64) -> Option<i64> {
     view.number(at).filter(|&n| n != all)
 }
@@ -61,7 +61,7 @@ fn physical_stats(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         None => view.databases(),
     };
     let (object, index) = (wanted(view, 1, 0), wanted(view, 2, -1));
-    // There is one partition of everything.
+    // Every index has one partition.
     if wanted(view, 3, 0).is_some_and(|partition| partition != 1) {
         return Ok(());
     }
@@ -112,7 +112,7 @@ fn of_index(
 }
 
 fn places(level: &LevelStats) -> [Value; 4] {
-    // Runs are told of leaves alone.
+    // Fragments are counted in the leaf level only.
     let of_leaves = |value: Value| if level.level == 0 { value } else { Value::Null };
     let size = match level.fragments {
         0 => 0.0,

@@ -1,7 +1,7 @@
-//! Who there is: `sys.server_principals`, `sys.database_principals`.
+//! Principals: `sys.server_principals`, `sys.database_principals`.
 //!
-//! Whoever connects is `sa`, and `dbo` in every database. Nobody else can be made; the fixed roles are those
-//! that IS_SRVROLEMEMBER and IS_MEMBER know.
+//! Every login is `sa`, and `dbo` in every database. Other principals cannot be created. The fixed roles are
+//! those of IS_SRVROLEMEMBER and IS_MEMBER.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;
@@ -42,7 +42,7 @@ pub(super) static VIEWS: &[SystemView] = &[
     },
 ];
 
-/// The fixed roles of a server with their numbers, behind `public`.
+/// The fixed server roles with their numbers, without `public`.
 const SERVER_ROLES: &[(&str, i32)] = &[
     ("public", 2),
     ("sysadmin", 3),
@@ -93,7 +93,7 @@ fn of_server(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 fn of_database(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let created = view.database.created();
     let since = created.map_or_else(|| datetime(view.cx.server.started()), Value::DateTime);
-    // Name, number, schema of its own; roles have none.
+    // Name, number, and the schema of that name; roles have none.
     let all = [
         ("public", 0, None, None),
         ("dbo", 1, Some("dbo"), Some(vec![1])),

@@ -1,4 +1,4 @@
-//! `sys.sysprocesses`: sessions and what they wait for, under the names of old.
+//! `sys.sysprocesses`: sessions and their waits, under the names of the compatibility view.
 
 use super::sessions::{connected, database_id, wait_of};
 use super::{Rows, SystemView, ViewContext, columns};
@@ -33,12 +33,12 @@ pub(super) static VIEWS: &[SystemView] = &[SystemView {
         "sql_handle" HANDLE; "stmt_start" INT; "stmt_end" INT; "request_id" INT;
     },
     parameters: None,
-    text: "The sessions of users and what they wait for, under the names of old: use \
+    text: "The sessions of users and their waits, under the old names: use \
         sys.dm_exec_sessions and sys.dm_exec_requests.",
     rows: processes,
 }];
 
-/// Bytes with zeros behind them.
+/// Bytes, padded with zeros.
 fn binary(bytes: &[u8], length: usize) -> Value {
     let mut all = bytes.to_vec();
     all.resize(length, 0);

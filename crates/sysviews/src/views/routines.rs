@@ -12,7 +12,7 @@ const WORD: DataType = nvarchar(30);
 const YES_NO: DataType = nvarchar(10);
 const BODY: DataType = nvarchar(4000);
 
-/// The most characters of a module that are shown.
+/// Most characters of a module that are returned.
 const MOST: usize = 4000;
 
 pub(super) static VIEWS: &[SystemView] = &[SystemView {

@@ -1,4 +1,4 @@
-//! Databases: `sys.databases` and its like.
+//! Databases: `sys.databases` and others.
 
 use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;
@@ -63,16 +63,16 @@ pub(super) static VIEWS: &[SystemView] = &[
             "filename" PATH null; "version" SMALLINT null;
         },
         parameters: None,
-        text: "The databases under the names of old: use sys.databases.",
+        text: "The databases under their old names: use sys.databases.",
         rows: sysdatabases,
     },
 ];
 
 const PATH: furrow_types::DataType = nvarchar(260);
 
-/// The version of the files that are written.
+/// The version of the files that Furrow writes.
 pub(crate) const FILE_VERSION: i16 = 706;
-/// The compatibility level; that of a new database where it is not open.
+/// The compatibility level; for a database that is not open, that of a new database.
 fn level(database: &DatabaseView) -> Value {
     let options = database.options.unwrap_or_default();
     tiny(u8::try_from(options.compatibility_level).unwrap_or(u8::MAX))
@@ -94,7 +94,7 @@ fn databases(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What sessions begin with that set nothing themselves: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
+/// Defaults for sessions that do not set these options: ANSI_NULL_DEFAULT to CONCAT_NULL_YIELDS_NULL,
 /// NUMERIC_ROUNDABORT, QUOTED_IDENTIFIER, RECURSIVE_TRIGGERS, CURSOR_CLOSE_ON_COMMIT, local cursors.
 fn session_defaults(defaults: &SessionDefaults) -> [Value; 11] {
     let is_on = |name| bit(defaults.is_on(name));
@@ -165,7 +165,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     row.push(wait.map_or(Value::Null, |w| tiny(w.number())));
     row.push(wait.map_or(Value::Null, |w| text(w.name())));
     row.extend(vec![off.clone(); 4]);
-    // Of availability groups, resource pools and contained databases, which there are none of.
+    // Columns of availability groups, resource pools and contained databases, which do not exist here.
     row.extend(vec![Value::Null; 10]);
     row.extend([tiny(0), text("NONE")]);
     row.push(options.map_or(Value::Null, |o| int(o.target_recovery_s)));

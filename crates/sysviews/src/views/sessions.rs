@@ -1,7 +1,7 @@
-//! Sessions, their requests, their connections; what was sent last.
+//! Sessions, their requests, their connections, and the last text of each.
 //!
-//! Sessions of users are the server's connections; those of the system are the tasks that the engine's own
-//! threads work under. What a batch is doing is what its connection wrote down of it.
+//! Sessions of users are the server's connections. Sessions of the system are the tasks of the engine's own
+//! threads. What a batch is doing comes from the record that its connection writes ([`ActivityView`]).
 
 use super::address::address;
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
@@ -77,7 +77,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "dm_exec_sessions",
         columns: SESSIONS,
         parameters: None,
-        text: "The sessions: what they are set to, what they have cost, whether they do something.",
+        text: "The sessions: their settings, their cost, and whether a batch is running.",
         rows: sessions,
     },
     SystemView {
@@ -101,7 +101,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "connection_id" GUID; "parent_connection_id" GUID null; "most_recent_sql_handle" HANDLE null;
         },
         parameters: None,
-        text: "The connections of sessions; all are made within the process.",
+        text: "The connections of sessions; all of them are within the process.",
         rows: connections,
     },
     SystemView {
@@ -112,8 +112,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "text" NTEXT null;
         },
         parameters: Some(&[HANDLE]),
-        text: "The text that a handle stands for: a batch under way, the last one of a session, or one whose \
-            cost is kept.",
+        text: "The text of a handle: a batch under way, the last one of a session, or one with recorded \
+               cost.",
         rows: sql_text,
     },
     SystemView {
@@ -123,19 +123,19 @@ pub(super) static VIEWS: &[SystemView] = &[
             "event_type" RESOURCE null; "parameters" SMALLINT null; "event_info" NTEXT null;
         },
         parameters: Some(&[SMALLINT, INT]),
-        text: "What a session has sent last.",
+        text: "The last batch that a session has sent.",
         rows: input_buffer,
     },
 ];
 
-/// All connections, the caller's own as far as it has come by now.
+/// All connections, including the caller's own in its present state.
 pub(crate) fn connected(view: &ViewContext<'_>) -> Vec<ActivityView> {
     view.cx.note();
     view.cx.sessions.activity().note_cpu(&view.cx.meter);
     view.cx.server.connections()
 }
 
-/// Tasks of the system's own sessions.
+/// Tasks of the system's sessions.
 fn others(view: &ViewContext<'_>, known: &[ActivityView]) -> Vec<Arc<Task>> {
     let mut found: Vec<Arc<Task>> = Vec::new();
     for task in view.cx.server.instance().instruments().tasks.tasks() {
@@ -149,7 +149,7 @@ fn others(view: &ViewContext<'_>, known: &[ActivityView]) -> Vec<Arc<Task>> {
     found
 }
 
-/// The number of the transaction that a session has locks for.
+/// The number of the transaction for which a session holds locks.
 pub(super) fn transaction_of(locks: &[furrow_engine::LockRow], session: i32) -> Option<i64> {
     let own = locks.iter().find(|l| l.session_id == session)?;
     i64::try_from(own.txn.0).ok()
@@ -160,7 +160,7 @@ fn between(from: WallTime, to: WallTime) -> i64 {
     (to.unix_us() - from.unix_us()).max(0) / 1000
 }
 
-/// How long a command goes on at its pace so far; 0 where its progress is unknown.
+/// The remaining time of a command at its average rate so far; 0 if its progress is unknown.
 fn remaining_ms(percent: f32, elapsed_ms: i64) -> i64 {
     match percent {
         p if p > 0.0 && p < 100.0 => (elapsed_ms as f64 * f64::from((100.0 - p) / p)) as i64,
@@ -272,7 +272,7 @@ fn sessions(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A session of the system, whose batches and settings nobody keeps.
+/// A session of the system: batches and settings are not recorded for it.
 fn system_session(view: &ViewContext<'_>, task: &Task) -> Vec<Value> {
     let since = datetime(view.cx.server.started());
     let mut row = vec![small(task.session_id()), since.clone()];
@@ -299,7 +299,7 @@ fn system_session(view: &ViewContext<'_>, task: &Task) -> Vec<Value> {
     row
 }
 
-/// What a session waits for: the innermost of its waits.
+/// The innermost wait of a session.
 pub(super) fn wait_of(waits: &[WaitingTask], id: i32) -> Option<&WaitingTask> {
     let own = |w: &&WaitingTask| w.session_id == id && w.exec_context_id == 0;
     waits.iter().rev().find(own)
@@ -317,7 +317,7 @@ fn waited(wait: Option<&WaitingTask>, task: &Task) -> Vec<Value> {
     ]
 }
 
-/// `page_resource`: the page that is waited for, in eight bytes.
+/// `page_resource`: the page of a page wait, as eight bytes.
 fn page_resource(wait: Option<&WaitingTask>) -> Value {
     let page = wait.and_then(|w| {
         let name = w.resource.strip_prefix("PAGE: ").unwrap_or(&w.resource);
@@ -398,7 +398,7 @@ fn requests(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a thread of the system is at.
+/// The request of a system thread.
 fn system_request(view: &ViewContext<'_>, task: &Task, wait: Option<&WaitingTask>) -> Vec<Value> {
     let mut row = vec![
         small(task.session_id()),

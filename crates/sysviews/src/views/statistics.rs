@@ -1,7 +1,7 @@
 //! `sys.stats`, `sys.stats_columns`.
 //!
-//! The engine keeps no histograms: it plans by the rows that tables have. What is shown is what scripts join
-//! with: each index is an entry, as it is in SQL Server.
+//! The engine has no histograms: it plans by the numbers of rows in tables. As in SQL Server, each index has
+//! a row, with which scripts join.
 
 use super::{SystemView, ViewContext, columns};
 use crate::value::*;
@@ -19,7 +19,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "filter_definition" NTEXT null; "is_temporary" BIT null; "is_incremental" BIT null;
         },
         parameters: None,
-        text: "The indexes of tables as entries of statistics; the engine keeps no histograms.",
+        text: "The indexes of tables as entries of statistics; the engine has no histograms.",
         rows: |view, rows| {
             each(view, |table, index| {
                 rows(vec![

@@ -71,8 +71,8 @@ pub(super) static VIEWS: &[SystemView] = &[
             "is_page_compressed" BIT null; "has_ghost_records" BIT null;
         },
         parameters: Some(&[SMALLINT, INT, INT, BIGINT, MODE]),
-        text: "The pages of a database's tables: of one table or index, or of all (NULL); LIMITED leaves the \
-            pages' own headers unread, DETAILED reads them.",
+        text: "The pages of a database's tables: of one table or index, or of all (NULL); LIMITED does not \
+               read the pages' headers, DETAILED reads them.",
         rows: page_allocations,
     },
 ];
@@ -278,7 +278,7 @@ fn allocation(
     ])
 }
 
-/// 0 of a virtual log file that was never used; else it changes from one use to the next.
+/// 0 for a virtual log file that was never used; otherwise it alternates with each use.
 pub(crate) fn parity(sequence: u32) -> i32 {
     match sequence {
         0 => 0,

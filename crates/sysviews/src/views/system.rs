@@ -1,5 +1,5 @@
-//! What the engine has by itself, as objects: its views, functions and procedures; and the lists that hold
-//! these together with the objects of users.
+//! Objects of the engine itself: its views, functions and procedures; and the views that list them together
+//! with the objects of users.
 
 use super::objects::{OBJECTS, Object, VIEWS_OF_USERS, objects};
 use super::types::{COLUMNS, columns_of_tables, described};
@@ -12,9 +12,9 @@ use furrow_types::{DataType, DateTime, Value};
 
 /// The database that has `spt_values`.
 const MASTER: &str = "master";
-/// The table of numbers that has always been in `master`.
+/// The table of numbers in `master`, which scripts expect.
 const NUMBERS: &str = "spt_values";
-/// The greatest of its numbers of type `P`.
+/// Its largest number of type `P`.
 const LAST_NUMBER: i32 = 2047;
 
 const LETTERS: DataType = nchar(3);
@@ -26,8 +26,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_objects",
         columns: &OBJECTS,
         parameters: None,
-        text: "The objects of the database, and the views, functions and procedures that the engine has by \
-               itself.",
+        text: "The objects of the database, and the engine's own views, functions and procedures.",
         rows: |view, rows| {
             let schemas = view.schemas()?;
             for object in objects(view)?.iter().chain(&of_system(&view.database)) {
@@ -41,7 +40,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "system_objects",
         columns: &OBJECTS,
         parameters: None,
-        text: "The views, functions and procedures that the engine has by itself.",
+        text: "The engine's own views, functions and procedures.",
         rows: |view, rows| {
             let schemas = view.schemas()?;
             for object in of_system(&view.database) {
@@ -55,7 +54,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_views",
         columns: &VIEWS_OF_USERS,
         parameters: None,
-        text: "The views of the database, and those that the engine has by itself.",
+        text: "The views of the database, and the engine's own views.",
         rows: |view, rows| {
             let own = objects(view)?;
             views(view, rows, &own)?;
@@ -67,7 +66,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "system_views",
         columns: &VIEWS_OF_USERS,
         parameters: None,
-        text: "The views that the engine has by itself.",
+        text: "The engine's own views.",
         rows: system_views,
     },
     SystemView {
@@ -75,8 +74,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "all_columns",
         columns: &COLUMNS,
         parameters: None,
-        text: "The columns of tables and views, and of the views and functions that the engine has \
-               by itself.",
+        text: "The columns of tables and views, and of the engine's own views and functions.",
         rows: |view, rows| {
             columns_of_tables(view, rows)?;
             system_columns(view, rows)
@@ -87,7 +85,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "system_columns",
         columns: &COLUMNS,
         parameters: None,
-        text: "The columns of the views and functions that the engine has by itself.",
+        text: "The columns of the engine's own views and functions.",
         rows: system_columns,
     },
     SystemView {
@@ -98,24 +96,24 @@ pub(super) static VIEWS: &[SystemView] = &[
             "status" INT null;
         },
         parameters: None,
-        text: "In master only: the numbers from 0 to 2047, which scripts take rows from (type P alone; the \
-               product's table has other types too).",
+        text: "In master only: the numbers from 0 to 2047, from which scripts generate rows (type P alone; \
+               SQL Server's table has other types, too).",
         rows: numbers,
     },
 ];
 
-/// Whether a view is there in a database.
+/// Whether a view exists in a database.
 pub(super) fn is_in(view: &SystemView, database: &str) -> bool {
     view.name != NUMBERS || database.eq_ignore_ascii_case(MASTER)
 }
 
-/// The views that have object numbers, with these: negative ones, as in SQL Server, though not the same.
+/// The views that have object numbers. As in SQL Server they are negative, but they are other numbers.
 fn numbered() -> impl Iterator<Item = (i32, &'static SystemView)> {
     let seen = super::all().filter(|view| view.name != NUMBERS);
     (1..).map(|n: i32| -n).zip(seen)
 }
 
-/// The schema that a view is in: the names of old, which `dbo` has too, are `sys`'s.
+/// The schema of a view: compatibility views, which are also in `dbo`, belong to `sys`.
 fn schema_of(view: &SystemView) -> &'static str {
     match view.schema {
         "dbo" => "sys",
@@ -123,7 +121,7 @@ fn schema_of(view: &SystemView) -> &'static str {
     }
 }
 
-/// What the engine has by itself.
+/// The objects of the engine itself.
 pub(crate) fn of_system(database: &Database) -> Vec<Object> {
     let at = database.created().unwrap_or(DateTime::EPOCH);
     let mut all = Vec::new();
@@ -175,7 +173,7 @@ fn system_columns(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Type P: each number with the byte and the bit that it has in a map of columns.
+/// Type P: each number with its byte and its bit in a bitmap of columns.
 fn numbers(_: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for number in 0..=LAST_NUMBER {
         rows(vec![

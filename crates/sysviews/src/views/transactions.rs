@@ -1,7 +1,7 @@
 //! Transactions that are open: `sys.dm_tran_active_transactions`, `sys.dm_tran_session_transactions`.
 //!
-//! A connection knows how many it has open, and since when. A transaction has a number once it holds a lock;
-//! until then it has touched nothing, and its number is 0.
+//! A connection records the number of its open transactions, and since when they are open. A transaction has
+//! a number once it holds a lock; before that it has accessed nothing, and its number is 0.
 
 use super::sessions::{connected, transaction_of};
 use super::{Rows, SystemView, ViewContext, columns};
@@ -25,7 +25,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "dtc_isolation_level" INT; "filestream_transaction_id" FILESTREAM null;
         },
         parameters: None,
-        text: "The transactions that sessions have open: their numbers, and since when.",
+        text: "The open transactions of sessions: their numbers and start times.",
         rows: active,
     },
     SystemView {

@@ -42,7 +42,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         name: "identity_columns",
         columns: &IDENTITY_COLUMNS,
         parameters: None,
-        text: "The identity columns, with what they have handed out.",
+        text: "The identity columns, with their last values.",
         rows: identities,
     },
     SystemView {
@@ -69,7 +69,7 @@ pub(super) static VIEWS: &[SystemView] = &[
             "isoutparam" INT null; "isnullable" INT null; "collation" SYSNAME null;
         },
         parameters: None,
-        text: "The columns of tables and views under the names of old: use sys.columns.",
+        text: "The columns of tables and views under their old names: use sys.columns.",
         rows: syscolumns,
     },
 ];
@@ -101,7 +101,7 @@ pub(super) fn columns_of_tables(view: &mut ViewContext<'_>, rows: Rows<'_>) -> R
 }
 
 fn syscolumns(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    // Whether a column is an identity column is a bit of the status.
+    // A bit of the status says whether a column is an identity column.
     const IDENTITY: u8 = 0x80;
     const NULLABLE: u8 = 0x08;
     columns_of_tables(view, &mut |column| {
@@ -249,7 +249,7 @@ fn type_row(name: &str, id: TypeId, user: i32, limits: (i16, u8, u8)) -> Vec<Val
     ]
 }
 
-/// Length, precision and scale that a type has at most.
+/// Largest length, precision and scale of a type.
 fn limits(id: TypeId) -> (i16, u8, u8) {
     match id {
         TypeId::TinyInt => (1, 3, 0),

@@ -1,4 +1,4 @@
-//! Waits, latches, spinlocks: what the instruments have.
+//! Waits, latches, spinlocks: the contents of the instruments.
 
 use super::address::address;
 use super::locks::request_address;
@@ -163,7 +163,7 @@ fn waiting_tasks(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A lock as the documentation describes it: what it is on, a number of its own, the mode that is held.
+/// A lock in the form of the documentation: its resource, a number, the mode that is held.
 fn lock_description(resource: &Resource, locks: &[LockRow]) -> String {
     let db = resource.database().0;
     let (kind, entity) = match *resource {

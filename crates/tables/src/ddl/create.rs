@@ -1,4 +1,4 @@
-//! DDL as statements.
+//! DDL statements.
 
 use crate::error::EngineError;
 use crate::schema::{IndexSpec, TableSpec};
@@ -81,8 +81,8 @@ impl Session {
         self.truncate_table_in("dbo", name)
     }
 
-    /// TRUNCATE TABLE. New rowsets take the place of the old ones, which go when the transaction ends; where
-    /// the filegroup has no page left for them, the rows are deleted.
+    /// TRUNCATE TABLE. New rowsets replace the old ones, whose pages are freed when the transaction ends. If
+    /// the filegroup has no page left for them, the rows are deleted instead.
     pub fn truncate_table_in(&mut self, schema: &str, name: &str) -> Result<(), EngineError> {
         let done = self.statement(|session| {
             let table = session.table_to_truncate(schema, name)?;
@@ -132,7 +132,7 @@ impl Session {
         })
     }
 
-    /// CREATE INDEX on a table of schema `dbo`: nonclustered, built from the rows there are.
+    /// CREATE INDEX on a table of schema `dbo`: nonclustered, built from the existing rows.
     pub fn create_index(
         &mut self,
         table: &str,
@@ -141,7 +141,7 @@ impl Session {
         self.create_index_in("dbo", table, spec)
     }
 
-    /// CREATE INDEX, built from the rows there are.
+    /// CREATE INDEX, built from the existing rows.
     pub fn create_index_in(
         &mut self,
         schema: &str,

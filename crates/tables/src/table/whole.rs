@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use furrow_access::{Bound, Direction, HeapStep, HeapVisitor, RowCheck, Step, Visitor};
 use furrow_format::RowId;
 
-/// Takes the rows of a table that no other session can change now.
+/// Visits the rows of a table that no other session can change now.
 struct Live;
 
 fn take(ghost: bool) -> RowCheck {
@@ -35,7 +35,7 @@ impl HeapVisitor for Live {
     }
 }
 
-/// What is done with each row; with its address, if it has one.
+/// The function that is called for each row; with the row's address in a heap.
 type Each<'a> = &'a mut dyn FnMut(&[u8], Option<RowId>) -> Result<(), EngineError>;
 
 /// Calls `each` for all rows, with their addresses in a heap: in the order of the key, or of allocation.

@@ -6,7 +6,7 @@ use crate::error::{EMPTY_NAME, Parsed, TOO_LONG, TOO_MANY_PREFIXES};
 use crate::lex::{Keyword, Kind, Token};
 use crate::span::Span;
 
-/// Longest identifier, in UTF-16 units as SQL Server counts.
+/// Longest identifier, in UTF-16 units as in SQL Server.
 const LONGEST: usize = 128;
 
 impl Parser<'_> {
@@ -58,7 +58,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An identifier, or any reserved word taken as one.
+    /// An identifier, or any reserved word in its place.
     pub(super) fn any_word(&mut self) -> Parsed<Ident> {
         match self.kind() {
             Kind::Keyword(_) => {
@@ -80,7 +80,7 @@ impl Parser<'_> {
         }
     }
 
-    /// An identifier or a string that serves as one, as aliases and logical names may be.
+    /// An identifier, or a string in its place, as in aliases and logical names.
     pub(super) fn ident_or_string(&mut self) -> Parsed<Ident> {
         match self.kind() {
             Kind::String | Kind::National | Kind::DoubleQuoted => {
@@ -91,7 +91,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A name of up to four parts; parts may be left out, the last may not.
+    /// A name of up to four parts; all parts but the last may be empty.
     pub(super) fn object_name(&mut self) -> Parsed<ObjectName> {
         let name = self.dotted_name()?;
         self.limit_parts(&name, 4, "object")?;
@@ -126,7 +126,7 @@ impl Parser<'_> {
         Ok(ObjectName { parts })
     }
 
-    /// After a dot, the words that name pseudo columns are names as well.
+    /// The part of a name after a dot, where the words that name pseudo columns are ordinary names, too.
     fn part_after_dot(&mut self) -> Parsed<Ident> {
         match self.kind() {
             Kind::Keyword(Keyword::IDENTITYCOL | Keyword::ROWGUIDCOL) => self.any_word(),
@@ -180,7 +180,7 @@ impl Parser<'_> {
         Ok(DataType { name, args })
     }
 
-    /// Types spelled in several words, by the name they usually have.
+    /// A type whose name is several words; returns its usual name.
     fn spelled_type(&mut self) -> Option<&'static str> {
         if self.at_keyword(Keyword::DOUBLE) {
             return self.eat_words(&["DOUBLE", "PRECISION"]).then_some("float");
@@ -221,7 +221,7 @@ impl Parser<'_> {
     }
 }
 
-/// The inside of a quoted token, its doubled closing sign undone.
+/// The inside of a quoted token; a doubled closing quotation mark becomes a single one.
 pub(super) fn undouble(text: &str, open: usize, close: char) -> Box<str> {
     let inner = text
         .get(open..text.len().saturating_sub(1))

@@ -1,4 +1,4 @@
-//! What views show: the rows of `sys.dm_tran_locks`, and counters.
+//! Views of the lock manager: the rows of `sys.dm_tran_locks`, and counters.
 
 use furrow_format::TxnId;
 use furrow_io::sync::atomic::Ordering;
@@ -38,7 +38,7 @@ pub struct LockRow {
     pub resource: Resource,
     /// The mode held or waited for.
     pub mode: LockMode,
-    /// Which of the two.
+    /// Whether it is held, converting or waiting.
     pub status: LockStatus,
     /// Number of the lock owner.
     pub owner_id: u32,
@@ -77,9 +77,9 @@ impl LockRow {
 }
 
 impl LockManager {
-    /// All requests, granted and waiting. They are read shard by shard: the requests of one resource are of
-    /// one moment, those of different resources need not be. A lock that is held throughout is shown, and no
-    /// request is shown twice. A converting request has two rows.
+    /// All requests, granted and waiting. They are read shard by shard: the requests for one resource are
+    /// consistent with each other, those for different resources need not be. A lock that is held during the
+    /// whole call is in the result, and no request is in it twice. A converting request has two rows.
     pub fn snapshot(&self) -> Vec<LockRow> {
         let mut rows = Vec::new();
         let mut noted = self.table.noted().into_iter().peekable();
@@ -107,18 +107,18 @@ impl LockManager {
         rows
     }
 
-    /// Locks and conversions requested since the instance was started, without requests for locks that were
-    /// held already.
+    /// Locks and conversions requested since the instance was started. Requests for locks that the owner
+    /// already had are not counted.
     pub fn requests(&self) -> u64 {
         let shards = 0..self.table.shard_count();
         let there: u64 = shards.map(|n| self.table.shard(n).asked).sum();
         there + self.table.noted_ever()
     }
 
-    /// Counters since start, and present sizes.
+    /// Counters since the start, and present sizes.
     pub fn stats(&self) -> LockStats {
-        // All at once: a lock that moves meanwhile from its owner's notes to a shard would be missed, or
-        // counted twice.
+        // All shards are locked at once: otherwise a lock that moves from its owner's notes to a shard would
+        // be missed or counted twice.
         let shards = self.table.all_shards();
         let (noted, only_noted) = self.table.count_notes(&shards);
         let granted: usize = shards.iter().map(|shard| shard.live_requests()).sum();

@@ -6,7 +6,7 @@ use furrow_io::random::secret;
 use std::io::Write;
 use std::path::Path;
 
-/// Makes the file, readable for its owner alone, and prints the thumbprint of the key.
+/// Creates the file, readable for its owner alone, and prints the thumbprint of the key.
 pub(super) fn make(path: &Path) -> Result<u8, Failure> {
     let Some(bytes) = secret() else {
         return Err(Failure::new(FAILED, "the system gives no random numbers"));
@@ -19,7 +19,7 @@ pub(super) fn make(path: &Path) -> Result<u8, Failure> {
     let refused = |e: &dyn std::fmt::Display| {
         Failure::new(REFUSED, format!("cannot make {}: {e}", path.display()))
     };
-    // A temporary file is readable for its owner alone, and becomes the key when it is whole.
+    // A temporary file is readable for its owner alone; it gets the name of the key when it is complete.
     let mut file = tempfile::NamedTempFile::new_in(directory).map_err(|e| refused(&e))?;
     let written = writeln!(file, "{digits}").and_then(|()| file.as_file().sync_all());
     written.map_err(|e| Failure::new(FAILED, format!("cannot write {}: {e}", path.display())))?;

@@ -1,4 +1,4 @@
-//! The media that a command names, and the chains on them.
+//! Reads the media of a command, and finds the chains on them.
 
 use super::args::MediaArguments;
 use crate::cli::outcome::{Failure, REFUSED};
@@ -7,14 +7,14 @@ use furrow_backup::{KeyRing, MediaSet};
 use furrow_io::SystemVolume;
 use std::path::PathBuf;
 
-/// Media sets, and the chains on them.
+/// Reads media sets, and finds the chains on them.
 pub(crate) fn read(
     media: &[PathBuf],
     key_files: &[PathBuf],
     database: Option<&str>,
 ) -> Result<(Vec<MediaSet>, Vec<Chain>), Failure> {
     let refused = |e: &dyn std::fmt::Display| Failure::new(REFUSED, e.to_string());
-    // The same file named twice, as `*.bak extra.bak` does, counts once.
+    // A file that is named twice, as in `*.bak extra.bak`, counts once.
     let mut paths: Vec<PathBuf> = Vec::new();
     for path in media {
         let path = std::path::absolute(path).map_err(|e| refused(&e))?;

@@ -1,4 +1,4 @@
-//! `furrow backup`: what the files of backups give, without the instance that they come from.
+//! `furrow backup`: operations on backup files alone, without the instance that wrote them.
 
 mod args;
 mod key;

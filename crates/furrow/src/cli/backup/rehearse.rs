@@ -1,4 +1,4 @@
-//! `furrow backup rehearse`: can these backups be restored, how long does it take, and is the database sound?
+//! `furrow backup rehearse`: restores backups, measures how long it takes, and checks the database.
 
 use super::args::RehearseArguments;
 use super::media::read_of;
@@ -11,7 +11,7 @@ use furrow_io::time::Moment;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// What came of a chain.
+/// The result for a chain.
 struct Rehearsed<'a> {
     chain: &'a Chain,
     restored: Restored,

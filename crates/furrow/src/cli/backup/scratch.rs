@@ -1,4 +1,4 @@
-//! A database restored into a directory that does not last.
+//! Restores a database into a temporary directory.
 
 use crate::cli::checked::check_files;
 use crate::cli::outcome::{FAILED, Failure, INTERRUPTED, REFUSED};
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 /// Session number of the restore.
 const SESSION: i32 = 51;
 
-/// A directory that goes at the end, and at the second Ctrl-C, too.
+/// A directory that is removed at the end, and also at the second Ctrl-C.
 pub(crate) struct Scratch {
     directory: Arc<Mutex<Option<TempDir>>>,
     path: PathBuf,
@@ -35,7 +35,7 @@ pub(crate) struct RestoredStep {
     pub(crate) elapsed_us: u64,
 }
 
-/// A database that was restored and shut down. Dropped, its files are removed.
+/// A database that was restored and shut down. Dropping it removes its files.
 pub(crate) struct Restored {
     _directory: TempDir,
     pub(crate) steps: Vec<RestoredStep>,
@@ -44,11 +44,11 @@ pub(crate) struct Restored {
 }
 
 impl Scratch {
-    /// Makes the directory, and listens for Ctrl-C.
+    /// Creates the directory, and installs the handler for Ctrl-C.
     pub(crate) fn make(dir: Option<&Path>, quiet: bool) -> Result<Scratch, Failure> {
         let directory = Arc::new(Mutex::new(None));
         let stop = Arc::new(AtomicBool::new(false));
-        // Before there is a directory that could be left.
+        // Before the directory exists, so that Ctrl-C never leaves it behind.
         listen(&directory, &stop)?;
         let mut named = tempfile::Builder::new();
         named.prefix("furrow-rehearse-");
@@ -82,7 +82,7 @@ impl Scratch {
         Failure::new(INTERRUPTED, "interrupted; what was restored is removed")
     }
 
-    /// Refuses a database that is larger than the space there is.
+    /// Refuses a database that is larger than the free space.
     fn fits(&self, volume: &SystemVolume, chain: &Chain) -> Result<(), Failure> {
         let Ok(space) = volume.space(&self.path) else {
             return Ok(());
@@ -216,10 +216,10 @@ impl Scratch {
     }
 }
 
-/// The first Ctrl-C ends what runs; the second one removes the directory and ends the process.
+/// The first Ctrl-C stops the running step; the second one removes the directory and ends the process.
 fn listen(directory: &Arc<Mutex<Option<TempDir>>>, stop: &Arc<AtomicBool>) -> Result<(), Failure> {
     let stop = Arc::clone(stop);
-    // Not owned: the handler lasts as long as the process.
+    // A weak reference, because the handler lives as long as the process.
     let directory = Arc::downgrade(directory);
     let handler = move || {
         if stop.swap(true, Ordering::SeqCst) {
@@ -228,7 +228,7 @@ fn listen(directory: &Arc<Mutex<Option<TempDir>>>, stop: &Arc<AtomicBool>) -> Re
             if let Some(held) = &mut held {
                 drop(held.take());
             }
-            // Locked still: the program's other end waits for this one.
+            // The lock stays held: the program's other exit path waits for this one.
             std::process::exit(i32::from(INTERRUPTED));
         }
         eprintln!("\nstopping: what was restored is removed");
@@ -245,7 +245,7 @@ impl Drop for Scratch {
     }
 }
 
-/// Shows percents, and hands Ctrl-C on to the restore.
+/// Prints percentages, and passes Ctrl-C on to the restore.
 struct Shown<'a> {
     scratch: &'a Scratch,
     task: &'a Arc<Task>,

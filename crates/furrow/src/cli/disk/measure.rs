@@ -1,7 +1,7 @@
 //! `furrow disk measure`: a real target by direct I/O.
 //!
-//! An existing target is read and never written, unless `--destroy` names it too. In a directory a new file
-//! is made, written once, measured and removed.
+//! An existing target is read and never written, unless `--destroy` names it too. In a directory the command
+//! creates a file, writes it once, measures it and removes it.
 
 use super::super::interrupt;
 use super::super::{FAILED, Failure, INTERRUPTED, REFUSED, USAGE, print};
@@ -17,10 +17,10 @@ use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The size of a file that is made.
+/// The default size of a new file.
 const NEW_BYTES: u64 = 1 << 30;
 
-/// A target, and the file that must go when the measurement ends.
+/// A target, and the file that is removed when the measurement ends.
 struct Opened {
     target: RawTarget,
     made: Option<PathBuf>,
@@ -110,7 +110,7 @@ fn make(dir: &Path, bytes: u64) -> Result<Opened, Failure> {
     })
 }
 
-/// All combinations of what was typed, in order.
+/// All combinations of the options, in order.
 fn loads(options: &MeasureArguments) -> Vec<(u64, Load)> {
     let one = |given: &Option<Vec<u64>>, usual: u64| given.clone().unwrap_or_else(|| vec![usual]);
     let mut loads = Vec::new();

@@ -56,7 +56,7 @@ fn facts(options: &FactsArguments) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What is known of the volume of a path, and what does not fit.
+/// The facts about the volume of a path, with warnings.
 fn facts_lines(path: &Path, found: Option<&Alignment>) -> String {
     let mut text = match found {
         Some(found) => format!("{}: {found}\n", path.display()),

@@ -12,7 +12,7 @@ use furrow_disks::raid::Level;
 use serde_json::json;
 use std::io::IsTerminal;
 
-/// What stands above every table of a model.
+/// The first line of every table of a model.
 const LABEL: &str = "MODEL, not a measurement: modelled drives in virtual time.";
 
 fn grid(options: &ModelArguments) -> Grid {
@@ -116,7 +116,7 @@ fn table(results: &[CellResult]) -> String {
     lines(&HEADS, &results.iter().map(row).collect::<Vec<_>>())
 }
 
-/// Each later offset against the first one, where everything else is equal.
+/// Compares each later offset with the first one, for cells that are equal otherwise.
 fn gains(grid: &Grid, results: &[CellResult]) -> String {
     let offsets = grid.offsets.len();
     if offsets < 2 {

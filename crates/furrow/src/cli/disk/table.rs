@@ -24,7 +24,7 @@ pub(super) fn lines(heads: &[&str], rows: &[Vec<String>]) -> String {
     text
 }
 
-/// A size without a loss: `64K`, `1M`, or bytes where it is no whole number of them.
+/// An exact size: `64K`, `1M`, or bytes if it is no whole number of them.
 pub(super) fn size(bytes: u64) -> String {
     for (unit, letter) in [(1 << 30, "G"), (1 << 20, "M"), (1 << 10, "K")] {
         if bytes > 0 && bytes.is_multiple_of(unit) {
@@ -34,7 +34,7 @@ pub(super) fn size(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Milliseconds with three digits behind the point.
+/// Milliseconds with three decimals.
 pub(super) fn ms(ns: u64) -> String {
     format!("{:.3}", ns as f64 / 1e6)
 }

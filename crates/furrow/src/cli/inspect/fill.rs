@@ -14,10 +14,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-/// From this share on a file takes nearly all, and is warned of.
+/// A file with this share or more takes nearly all extents, which is worth a warning.
 const NEARLY_ALL: f64 = 0.9;
 
-/// A file, and what it will get.
+/// A file, and how many extents it will get.
 #[derive(Debug, Clone)]
 struct Filled {
     path: PathBuf,
@@ -25,7 +25,7 @@ struct Filled {
     id: FileId,
     free: u64,
     target: u64,
-    /// Of the next extents.
+    /// Its number of the next extents.
     gets: u64,
     share: f64,
 }
@@ -69,7 +69,7 @@ pub(super) fn run(options: &FillArguments) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Directories give the data files in them.
+/// Replaces directories by the data files in them.
 fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let volume = SystemVolume::new();
     let mut paths = Vec::new();
@@ -95,7 +95,7 @@ fn expand(given: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// What a file says of itself: database, filegroup, free extents.
+/// Reads the database, the filegroup and the free extents of a file.
 fn read(path: &PathBuf) -> Result<(Guid, u16, Filled), Failure> {
     let files = open_files(std::slice::from_ref(path))?;
     let pages = Pages::new(&files);
@@ -214,7 +214,7 @@ fn print(groups: &[Group], extents: u64, out: &mut impl Write) -> std::io::Resul
     Ok(())
 }
 
-/// One file that takes nearly all is what many files were meant to prevent.
+/// Warns if one file gets nearly all extents, which several files are meant to prevent.
 fn warn(groups: &[Group], extents: u64) {
     for group in groups.iter().filter(|group| group.files.len() > 1) {
         for file in group.files.iter().filter(|file| file.share >= NEARLY_ALL) {

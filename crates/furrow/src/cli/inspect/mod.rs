@@ -47,16 +47,16 @@ struct Opened<'s> {
     database: Database<'s>,
     files: Vec<SourceFile>,
     database_id: u16,
-    /// What every table depends on and could not be read: pages and rows of the catalog, file headers.
+    /// Number of unreadable items that every table depends on: pages and rows of the catalog, file headers.
     lost: usize,
     /// File headers whose damage was reported when the file was opened.
     reported_headers: BTreeSet<PageId>,
-    /// Files of which it was said that they were not given: once is enough.
+    /// Missing files that were reported already: each is reported once.
     told_missing: RefCell<BTreeSet<FileId>>,
 }
 
 impl<'s> Opened<'s> {
-    /// Reads the catalog; what of it is damaged is told on standard error.
+    /// Reads the catalog, and reports damage in it on standard error.
     fn new(files: &DataFiles, pages: &'s Pages<'s>) -> Result<Opened<'s>, Failure> {
         let files = files.files();
         let database_id = admit(pages, &files)?;
@@ -103,7 +103,7 @@ impl<'s> Opened<'s> {
         reported.collect()
     }
 
-    /// A reader's error, on standard error.
+    /// Prints a reader's error on standard error.
     fn tell(&self, error: &MdfError) {
         match error {
             MdfError::MissingFile { file, .. } => self.tell_missing(*file),
@@ -114,7 +114,7 @@ impl<'s> Opened<'s> {
         }
     }
 
-    /// Says of a file that it was not given.
+    /// Reports, once for each file, that a file of the database was not given.
     fn tell_missing(&self, file: FileId) {
         if !self.told_missing.borrow_mut().insert(file) {
             return;
@@ -126,7 +126,7 @@ impl<'s> Opened<'s> {
     }
 
     fn find(&self, name: &str) -> Result<Table, Failure> {
-        // A name with a dot of its own is found as it is.
+        // A table name that contains a dot is found as a whole first.
         let (schema, table) = match name.split_once('.') {
             Some((schema, table)) => (Some(schema), table),
             None => (None, name),
@@ -142,7 +142,7 @@ impl<'s> Opened<'s> {
     }
 }
 
-/// Refuses what is no database, with a word on what it is; the number of the database otherwise.
+/// Returns the database's number, or refuses a file that is no database with a hint at what it is.
 fn admit(pages: &Pages<'_>, files: &[SourceFile]) -> Result<u16, Failure> {
     let Some(primary) = files.iter().find(|file| file.id == FileId(1)) else {
         let text = "the primary data file (.mdf) is not among the files given";
@@ -172,7 +172,7 @@ fn admit(pages: &Pages<'_>, files: &[SourceFile]) -> Result<u16, Failure> {
 /// The most damaged pages that are named where the catalog cannot be read.
 const MOST_REPORTED: usize = 100;
 
-/// Reports the damaged pages of all files: one of them is why the catalog cannot be read.
+/// Reports the damaged pages of all files, because one of them is why the catalog cannot be read.
 fn report_damaged_pages(pages: &Pages<'_>, files: &[SourceFile], database_id: u16) {
     let all = files.iter().flat_map(|file| {
         (0..file.pages).map(|page| PageId {

@@ -1,4 +1,4 @@
-//! The overview of a database: version, files, tables with rows and sizes, pages, what is damaged.
+//! The overview of a database: version, files, tables with rows and sizes, pages, damage.
 
 use super::super::args::InspectArguments;
 use super::super::{FAILED, Failure};
@@ -38,7 +38,7 @@ pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
     Ok(if bad > 0 { FAILED } else { 0 })
 }
 
-/// The release that made files of this version.
+/// The release of SQL Server that writes files of this version.
 fn release(version: u16) -> &'static str {
     match version {
         611 | 612 => "SQL Server 2005",
@@ -78,7 +78,7 @@ fn kind(is_heap: bool) -> &'static str {
     if is_heap { "heap" } else { "clustered" }
 }
 
-/// Tables as the catalog counts them, without reading them.
+/// Tables with the catalog's counts, without reading the tables.
 fn catalog_tables(database: &Database<'_>, out: &mut impl Write) -> std::io::Result<()> {
     let tables = database.tables();
     writeln!(out, "\n{} tables, by the catalog's counters:", tables.len())?;
@@ -125,7 +125,7 @@ fn tables(tables: &[TableUse], out: &mut impl Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a reader of a table's line should know besides.
+/// An additional remark for the line of a table.
 fn remark(entry: &TableUse) -> String {
     let compressed = entry.table.rowsets.iter().any(|r| r.cmprlevel != 0);
     if compressed {
@@ -166,7 +166,7 @@ fn page_kinds(files: &[(FileId, FileSummary)], out: &mut impl Write) -> std::io:
     Ok(())
 }
 
-/// Tells what is damaged on standard error; how many pages that are.
+/// Reports damage on standard error; returns the number of damaged pages.
 fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
     let mut bad = 0;
     for (file, found) in &survey.files {
@@ -197,7 +197,7 @@ fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
     bad
 }
 
-/// The figures as tools read them; of several files the sums, and `bad_pages` as `file:page`.
+/// The figures for tools: sums over several files, and `bad_pages` as `file:page`.
 fn as_json(file: &str, database: &Database<'_>, survey: &Survey) -> serde_json::Value {
     let sum = |figure: fn(&FileSummary) -> u32| -> u64 {
         survey
@@ -212,7 +212,7 @@ fn as_json(file: &str, database: &Database<'_>, survey: &Survey) -> serde_json::
             *types.entry(byte).or_default() += u64::from(pages);
         }
     }
-    // A map of numbers in their order, not in that of their digits.
+    // Page types as numbers are sorted by value, not as text.
     let types: serde_json::Map<String, serde_json::Value> = types
         .into_iter()
         .map(|(byte, pages)| (byte.to_string(), pages.into()))

@@ -5,7 +5,8 @@ use super::Opened;
 use furrow_datafile::{Table, TableColumn};
 use std::io::Write;
 
-/// The columns of a table whose values lie in its rows: computed ones that are not persisted have none.
+/// The columns of a table whose values are stored in its rows. Computed columns that are not persisted
+/// have none.
 pub(super) fn shown_columns<'t>(
     opened: &Opened<'_>,
     table: &'t Table,
@@ -53,7 +54,7 @@ pub(super) fn show(
         .rows(&table)
         .map_err(|e| Failure::new(FAILED, e.to_string()))?;
     writeln!(out, "{}", names.join("\t")).map_err(Failure::of_printing)?;
-    // Of a damaged catalog not even the columns are sure to be all.
+    // In a damaged catalog even the list of columns may be incomplete.
     let mut code = if opened.lost > 0 { FAILED } else { 0 };
     let mut shown = 0;
     for row in rows {
@@ -70,7 +71,7 @@ pub(super) fn show(
                 writeln!(out, "{}", words.join("\t")).map_err(Failure::of_printing)?;
                 shown += 1;
             }
-            // The next row may be sound: whoever looks into a damaged file wants to see it.
+            // The next row may be intact, so a damaged row does not end the listing.
             Err(error) => {
                 opened.tell(&error);
                 code = FAILED;

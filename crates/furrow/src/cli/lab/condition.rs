@@ -4,10 +4,10 @@ use super::super::Failure;
 use furrow_lab::results::{LevelResult, Results};
 use std::fmt;
 
-/// The code that the program ends with when the condition holds.
+/// The exit code if the condition is true.
 const HOLDS: u8 = 4;
 
-/// What of a level is looked at.
+/// The figure of a level that is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
     Ratio,
@@ -31,7 +31,7 @@ impl fmt::Display for Condition {
 }
 
 impl Condition {
-    /// Reads `ratio>1.05`, `low > 1`, `high<0.95`.
+    /// Parses `ratio>1.05`, `low > 1`, `high<0.95`.
     pub(super) fn parse(text: &str) -> Result<Condition, String> {
         let wrong =
             || format!("'{text}' is not a condition; write it as ratio>1.05, low>1, high<0.95");
@@ -70,7 +70,7 @@ impl Condition {
         })
     }
 
-    /// A failure where the condition holds for any level, or cannot be judged for any.
+    /// A failure if the condition is true for any level, or cannot be evaluated for any level.
     pub(super) fn judge(&self, results: &Results) -> Result<(), Failure> {
         let others = || results.levels.iter().filter(|level| !level.is_baseline);
         if let Some(level) = others().find(|level| self.holds(level) == Some(true)) {

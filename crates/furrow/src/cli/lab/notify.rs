@@ -1,9 +1,8 @@
 //! `--notify`: a message when an experiment ends, fails or stalls, by a command, a webhook or mail.
 //!
-//! A message is a line of a subject and a JSON object. A command gets the object at its standard input and
-//! the subject in `FURROW_SUBJECT`; a webhook gets it as the body of a POST, by the `curl` of the machine;
-//! mail goes through the local `sendmail`. A message that cannot be sent is printed and never stops an
-//! experiment.
+//! A message is a subject line and a JSON object. A command gets the object on standard input and the subject
+//! in `FURROW_SUBJECT`. A webhook gets the object as the body of a POST, by the `curl` of the machine. Mail
+//! is sent by the local `sendmail`. A message that cannot be sent is reported and never stops an experiment.
 
 use super::super::{FAILED, Failure, print};
 use furrow_io::thread;
@@ -15,9 +14,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// Without a step or a row for so long an experiment stalls.
+/// An experiment without a step or a row for this long has stalled.
 const STALL: Duration = Duration::from_secs(15 * 60);
-/// How long a message may take.
+/// Longest time for sending a message.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Where messages go.
@@ -39,7 +38,7 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Reads `command:LINE`, `https://...`, `mailto:NAME@HOST`.
+    /// Parses `command:LINE`, `https://...`, `mailto:NAME@HOST`.
     pub(super) fn parse(text: &str) -> Result<Address, String> {
         let wrong = || {
             format!(
@@ -55,7 +54,7 @@ impl Address {
             Some(("http" | "https", rest)) if rest.starts_with("//") && plain(&rest[2..]) => {
                 Ok(Address::Webhook(text.to_owned()))
             }
-            // A leading dash would be an option of sendmail.
+            // An address with a leading dash would be an option of sendmail.
             Some(("mailto", to)) if plain(to) && to.contains('@') && !to.starts_with('-') => {
                 Ok(Address::Mail(to.to_owned()))
             }
@@ -106,7 +105,7 @@ fn shell(line: &str) -> Command {
     command
 }
 
-/// The usual place; it is in no PATH of an ordinary user.
+/// The usual path of sendmail, which is not in an ordinary user's PATH.
 fn sendmail() -> &'static str {
     let usual = "/usr/sbin/sendmail";
     match std::path::Path::new(usual).exists() {
@@ -115,7 +114,7 @@ fn sendmail() -> &'static str {
     }
 }
 
-/// Runs a command to its end, with `input` at its standard input.
+/// Runs a command to its end, with `input` on its standard input.
 fn run(command: &mut Command, input: &str) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     command.stdin(Stdio::piped()).stdout(Stdio::null());
@@ -124,7 +123,7 @@ fn run(command: &mut Command, input: &str) -> Result<(), String> {
         .spawn()
         .map_err(|e| format!("{name} cannot be started: {e}"))?;
     if let Some(mut pipe) = child.stdin.take() {
-        // A command that reads nothing closes the pipe: its own end says how it went.
+        // A command that does not read closes the pipe: its exit code decides.
         let _ = pipe.write_all(input.as_bytes());
     }
     let end = Moment::now().after(PATIENCE);
@@ -146,7 +145,7 @@ fn run(command: &mut Command, input: &str) -> Result<(), String> {
     }
 }
 
-/// What is sent.
+/// The message.
 #[derive(Debug, Clone)]
 struct Message {
     event: &'static str,
@@ -177,11 +176,11 @@ pub(super) struct Notifier {
     pulse: Arc<Pulse>,
 }
 
-/// When something last happened.
+/// The time of the last progress.
 struct Pulse {
     start: Moment,
     last_us: AtomicU64,
-    /// The share of the load that was done then, in millionths: a live line without progress is no progress.
+    /// The share of the load that was done at that time, in millionths: it must grow to count as progress.
     share: AtomicU64,
     is_over: AtomicBool,
 }
@@ -198,7 +197,7 @@ impl Pulse {
     }
 }
 
-/// Takes note of progress.
+/// Records progress.
 #[derive(Clone)]
 pub(super) struct Heart(Arc<Pulse>);
 
@@ -208,7 +207,7 @@ impl Heart {
         self.0.beat();
     }
 
-    /// The load of a run says how far it has come.
+    /// The load of a run reports its progress.
     pub(super) fn live(&self, live: &Live) {
         let share = live.share.map_or(0, |share| (share * 1e6) as u64);
         if self.0.share.swap(share, Ordering::Relaxed) != share {
@@ -218,7 +217,7 @@ impl Heart {
 }
 
 impl Notifier {
-    /// Watches over an experiment, where there is anywhere to send messages.
+    /// Watches an experiment, if there is an address for messages.
     pub(super) fn new(addresses: &[Address], experiment: &str, directory: &str) -> Notifier {
         let notifier = Notifier {
             addresses: addresses.to_vec(),
@@ -261,7 +260,7 @@ impl Notifier {
                 sleep(Duration::from_millis(500));
             }
         };
-        // It ends with the experiment, or with the process.
+        // The thread ends with the experiment, or with the process.
         if thread::spawn_named("notify", body).is_err() {
             eprintln!(
                 "furrow: --notify: a stall will not be seen, because no thread could be started"

@@ -1,4 +1,4 @@
-//! The files that an experiment leaves: results, table, page.
+//! The output files of an experiment: results, table, report.
 
 use super::super::{FAILED, Failure};
 use furrow_io::{IoError, Volume};
@@ -7,7 +7,7 @@ use furrow_lab::report;
 use furrow_lab::results::Results;
 use std::path::Path;
 
-/// Writes `results.json`, `runs.csv` and `report.html`, over those of an earlier stop.
+/// Writes `results.json`, `runs.csv` and `report.html`, and replaces those of an earlier stop.
 pub(super) fn write(volume: &dyn Volume, out_dir: &Path, results: &Results) -> Result<(), Failure> {
     let json = results
         .to_json()

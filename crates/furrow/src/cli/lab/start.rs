@@ -1,4 +1,4 @@
-//! From what was typed, or from a journal, to an experiment that can begin.
+//! Builds an experiment from the command line or from a journal.
 
 use super::super::{FAILED, Failure, REFUSED, USAGE};
 use super::typed::{Chosen, RunArguments};
@@ -12,10 +12,10 @@ use furrow_lab::plan::Plan;
 use std::path::{Path, PathBuf};
 
 const QUICK_BLOCKS: u32 = 3;
-/// Seeds that are made up are short enough to be typed again.
+/// Generated seeds are below this, so that a user can type them again.
 const SEEDS: u64 = 1_000_000;
 
-/// An experiment that can begin. A plan is there for a new one; a resumed one has it in its journal.
+/// An experiment that can begin. A new one has a plan here; a resumed one has its plan in its journal.
 pub(super) struct Start {
     pub(super) experiment: Box<dyn Experiment>,
     pub(super) plan: Option<Plan>,
@@ -28,7 +28,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Failure> {
 }
 
 impl Start {
-    /// The experiment that was asked for.
+    /// The experiment of the command line.
     pub(super) fn of(volume: &dyn Volume, typed: &RunArguments) -> Result<Start, Failure> {
         match (&typed.experiment, &typed.resume) {
             (Some(chosen), _) => Start::fresh(volume, chosen),
@@ -62,7 +62,7 @@ impl Start {
             .make(&chosen.words, &start)
             .map_err(|e| Failure::new(USAGE, e.to_string()))?;
         let mut plan = experiment.plan(typed.seed.unwrap_or_else(|| random_seed() % SEEDS));
-        // A third of three blocks would be the first round alone.
+        // With three blocks, a third of the runs would be the first round alone.
         let quick_blocks = match typed.search {
             true => plan.blocks,
             false => plan.blocks.min(QUICK_BLOCKS),
@@ -87,7 +87,7 @@ impl Start {
         })
     }
 
-    /// The experiment whose journal lies in `dir`.
+    /// The experiment whose journal is in `dir`.
     fn again(volume: &dyn Volume, dir: &Path, blocks: Option<u32>) -> Result<Start, Failure> {
         let out_dir = absolute(dir)?;
         if !volume

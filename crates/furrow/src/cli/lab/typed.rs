@@ -1,4 +1,4 @@
-//! What may be typed after `furrow lab run`: the experiment's own options come from its registry entry.
+//! Arguments of `furrow lab run`. The experiment's own options come from its registry entry.
 
 use super::condition::Condition;
 use super::notify::Address;
@@ -26,7 +26,7 @@ pub(crate) struct RunArguments {
     pub(crate) experiment: Option<Chosen>,
 }
 
-/// How progress is shown and told.
+/// How progress is printed, and where messages about it are sent.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ViewArguments {
     /// One line a run instead of a line that is written over: for logs
@@ -89,7 +89,7 @@ pub(crate) struct CommonArguments {
 }
 
 impl RunArguments {
-    /// An experiment that was named without `run`.
+    /// The arguments of an experiment that was named without `run`.
     pub(crate) fn of(chosen: Chosen) -> RunArguments {
         RunArguments {
             resume: None,
@@ -100,11 +100,11 @@ impl RunArguments {
     }
 }
 
-/// An experiment of the registry, with what was typed for it.
+/// An experiment of the registry, with its arguments.
 #[derive(Debug, Clone)]
 pub(crate) struct Chosen {
     pub(crate) entry: &'static Entry,
-    /// Its own options, as they would be typed again.
+    /// The experiment's own options, as a user would type them to repeat the run.
     pub(crate) words: Vec<String>,
     pub(crate) common: CommonArguments,
 }
@@ -132,7 +132,7 @@ impl Subcommand for Chosen {
         REGISTRY.iter().fold(command, |command, entry| {
             let own = Command::new(entry.name).next_help_heading("Options of this experiment");
             let own = CommonArguments::augment_args((entry.options)(own));
-            // The structs of options have sentences of their own, which are not the experiment's.
+            // The option structs have doc comments of their own, which do not describe the experiment.
             command.subcommand(own.about(entry.question).long_about(None))
         })
     }
@@ -146,7 +146,7 @@ impl Subcommand for Chosen {
     }
 }
 
-/// `2%` or `0.02`, as a share.
+/// Parses `2%` or `0.02` into a fraction.
 fn percent(text: &str) -> Result<f64, String> {
     let wrong = || format!("'{text}' is not a share; write it as 2%");
     let value = match text.trim().strip_suffix('%') {

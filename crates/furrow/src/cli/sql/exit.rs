@@ -1,11 +1,11 @@
-//! `:exit`: how a script ends, and the status that its last query gives.
+//! `:exit`: the end of a script, and the exit code from its last query.
 //!
 //! | status | meaning |
 //! |---|---|
 //! | a number | the first column of the last row, as a 4-byte integer |
-//! | -100 | the query failed after its last row, or before it gave any |
-//! | -101 | it gave no row |
-//! | -102 | its value is no integer of 4 bytes: NULL, a text, too large |
+//! | -100 | the query failed after its last row, or before it returned any |
+//! | -101 | it returned no row |
+//! | -102 | its value is not an integer of 4 bytes: NULL, a text, too large |
 //!
 //! The operating system keeps the lowest byte: -100 is 156, -101 is 155, -102 is 154.
 
@@ -14,7 +14,7 @@ use crate::cli::args::SqlArguments;
 use crate::cli::{DONE, FAILED, INTERRUPTED};
 use furrow_types::Value;
 
-/// What the last query has said so far that `:exit (query)` makes a status of.
+/// The result so far of the query in `:exit (query)`, from which the exit code is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ExitValue {
     /// No row, and no error.
@@ -29,14 +29,14 @@ pub(super) enum ExitValue {
 }
 
 impl ExitValue {
-    /// What a row says.
+    /// The result of a row.
     pub(super) fn of_row(row: &[Value]) -> ExitValue {
         row.first()
             .and_then(number)
             .map_or(ExitValue::NoNumber, ExitValue::Number)
     }
 
-    /// What the operating system keeps of the status.
+    /// The exit code that the operating system keeps.
     fn status(self) -> u8 {
         let code = match self {
             ExitValue::Number(code) => code,
@@ -48,7 +48,7 @@ impl ExitValue {
     }
 }
 
-/// What the operating system keeps of a status.
+/// The part of an exit code that the operating system keeps.
 fn low_byte(code: i32) -> u8 {
     code.to_le_bytes()[0]
 }
@@ -74,10 +74,10 @@ fn number(value: &Value) -> Option<i32> {
 }
 
 impl Shell {
-    /// `:exit`, `:exit()`, `:exit(QUERY)`; `rest` is what stands behind the word.
+    /// `:exit`, `:exit()`, `:exit(QUERY)`; `rest` is the text behind the word.
     pub(super) fn exit(&mut self, rest: &str) -> Result<(), Stop> {
         if rest.is_empty() {
-            // What was gathered is not run.
+            // The collected batch does not run.
             self.gathered.clear();
             return Err(Stop::Asked);
         }
@@ -94,11 +94,11 @@ impl Shell {
         self.exit_with(query)
     }
 
-    /// `:exit (query)`: the batch with the query runs, and its last value is the status.
+    /// `:exit (query)`: runs the batch with the query; its last value becomes the exit code.
     fn exit_with(&mut self, query: &str) -> Result<(), Stop> {
         let mut text = self.gathered.take();
         text.push_str(query);
-        // A query that is not run at all (an undefined variable) has not selected a value either.
+        // A query that does not run at all (an undefined variable) returns no value either.
         self.printer.exit_value = ExitValue::Error;
         self.printer.asked_for_exit_value = true;
         let done = self.run(&text, 1);
@@ -112,7 +112,7 @@ impl Shell {
         Err(Stop::Asked)
     }
 
-    /// An error with state 127 ends the script, and its number is the status.
+    /// An error with state 127 ends the script, and its number becomes the exit code.
     pub(super) fn exit_at_state_127(&mut self) -> Result<(), Stop> {
         let Some(number) = self.printer.ending_number.take() else {
             return Ok(());
@@ -123,8 +123,8 @@ impl Shell {
 }
 
 impl Stop {
-    /// The exit status of the program: `worst` is the highest level of any error, `asked` what
-    /// `:exit (query)` gave.
+    /// The exit code of the program: `worst` is the highest level of any error, `asked` the value of
+    /// `:exit (query)`.
     pub(super) fn status(self, options: &SqlArguments, worst: u8, asked: Option<u8>) -> u8 {
         let reported = options
             .error_level

@@ -1,8 +1,8 @@
-//! The batch that is being gathered, line by line.
+//! The batch that is being collected, line by line.
 
 use furrow_tsql::script::{LineKind, LineScanner};
 
-/// Text since the last GO, and whether it ends within a string or comment.
+/// The text since the last GO, and whether it ends within a string or comment.
 #[derive(Debug, Default)]
 pub(super) struct Gathered {
     text: String,
@@ -10,17 +10,17 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// What a line means that follows the text.
+    /// The meaning of the next line.
     pub(super) fn kind(&self, line: &str) -> LineKind {
         self.scanner.kind(line)
     }
 
-    /// Whether the text ends within a string or comment: the next line is text whatever it holds.
+    /// Whether the text ends within a string or comment: the next line is then text, whatever its content.
     pub(super) fn is_open(&self) -> bool {
         self.scanner.is_open()
     }
 
-    /// Appends a line; one without its end gets one.
+    /// Appends a line; adds a line end if it has none.
     pub(super) fn push_line(&mut self, line: &str) {
         self.scanner.pass(line);
         self.text.push_str(line);
@@ -38,7 +38,7 @@ impl Gathered {
         self.text.is_empty()
     }
 
-    /// The text; nothing is gathered then.
+    /// Returns the text and removes it here.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(self).text
     }

@@ -1,4 +1,4 @@
-//! The prompt: lines with history and editing, a batch at each GO.
+//! The prompt: lines with history and editing; GO runs a batch.
 
 use super::shell::{Shell, Stop};
 use crate::cli::{FAILED, Failure};
@@ -8,7 +8,7 @@ use rustyline::history::FileHistory;
 use rustyline::{Cmd, Config, Editor, KeyCode, KeyEvent, Modifiers};
 use std::path::Path;
 
-/// What reads lines from a terminal.
+/// The editor for lines at a terminal.
 pub(super) type LineEditor = Editor<(), FileHistory>;
 
 #[expect(
@@ -19,12 +19,12 @@ fn failed(error: ReadlineError) -> Failure {
     Failure::new(FAILED, format!("cannot read the terminal: {error}"))
 }
 
-/// Takes hold of the terminal. It puts a listener for Ctrl-C of its own in place: who wants to hear of it
-/// listens after this.
+/// Opens the terminal. The editor installs its own handler for Ctrl-C, so other handlers must be installed
+/// after this.
 pub(super) fn editor() -> Result<LineEditor, Failure> {
     let config = Config::builder().auto_add_history(true).build();
     let mut editor = LineEditor::with_config(config).map_err(failed)?;
-    // There is nothing to complete: a tab is part of the text, above all of a script that is pasted.
+    // There is no completion: a tab is part of the text, for example of a script that is pasted.
     let tab = KeyEvent(KeyCode::Tab, Modifiers::NONE);
     editor.bind_sequence(tab, Cmd::Insert(1, "\t".to_owned()));
     Ok(editor)
@@ -37,7 +37,7 @@ pub(super) fn run(
     history: Option<&Path>,
 ) -> Result<(), Failure> {
     if let Some(path) = history {
-        // The first session of an instance has none yet.
+        // The first session of an instance has no history file yet.
         let _ = editor.load_history(path);
     }
     shell.unattended = false;
@@ -55,13 +55,13 @@ pub(super) fn run(
         }
     }
     if let Some(path) = history {
-        // A history that cannot be kept is no reason to fail.
+        // An error of saving the history is ignored.
         let _ = editor.save_history(path);
     }
     Ok(())
 }
 
-/// Takes what was entered: a line, or the many of a text that was pasted. `false` where the shell is to end.
+/// Processes an input: a line, or the many lines of a pasted text. `false` if the shell is to end.
 fn take_all(shell: &mut Shell, text: &str, line_number: &mut u64) -> bool {
     shell.cancelled = false;
     for line in text.split('\n') {
@@ -71,7 +71,7 @@ fn take_all(shell: &mut Shell, text: &str, line_number: &mut u64) -> bool {
             Err(Stop::Failed) if shell.printer.failed.is_none() => *line_number = 1,
             Err(_) => return false,
         }
-        // Who ends a statement of a pasted script does not want the rest of it.
+        // After Ctrl-C, the rest of a pasted script is not run.
         if shell.cancelled {
             break;
         }
@@ -79,7 +79,7 @@ fn take_all(shell: &mut Shell, text: &str, line_number: &mut u64) -> bool {
     true
 }
 
-/// Takes a line; `true` when a batch was run.
+/// Processes a line; `true` if a batch was run.
 fn take(shell: &mut Shell, line: &str) -> Result<bool, Stop> {
     match shell.gathered.kind(line) {
         LineKind::Go(count) => {

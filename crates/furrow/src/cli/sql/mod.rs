@@ -1,7 +1,7 @@
-//! `furrow sql`: T-SQL at the prompt, in the manner of sqlcmd.
+//! `furrow sql`: T-SQL at a prompt or from scripts, with the options of sqlcmd.
 //!
-//! The shell runs an instance of its own in a directory, which it makes at first use and shuts down at its
-//! end.
+//! The shell runs an instance of its own in a directory. It creates the instance on first use and shuts it
+//! down at the end.
 
 mod exit;
 mod gathered;
@@ -26,18 +26,18 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
 
-/// Where the instance is, unless `--instance` says otherwise.
+/// Directory of the instance, unless `--instance` names another one.
 const DIRECTORY: &str = "furrow-instance";
-/// Lines typed before.
+/// File in the instance's directory with the lines typed earlier.
 const HISTORY: &str = "sql_history";
 
-/// What the error log says of the process, as SQL Server's does.
+/// Beginning of the error-log line that names the process, as in SQL Server.
 const PROCESS: &str = "Server process ID is ";
 
-/// A directory that goes when the program ends, by Ctrl-C too.
+/// A temporary directory that is removed when the program ends, also after Ctrl-C.
 type Passing = Arc<Mutex<Option<TempDir>>>;
 
-/// Takes the directory away, locked: a Ctrl-C at that moment must not end the program halfway.
+/// Removes the directory under the lock, so that a Ctrl-C at that moment does not end the program halfway.
 struct Leaving(Passing);
 
 impl Drop for Leaving {
@@ -48,10 +48,10 @@ impl Drop for Leaving {
     }
 }
 
-/// A running server, and what its end takes away.
+/// A running server, and what is removed when it ends.
 struct Home {
     server: Arc<Server>,
-    /// The directory of an instance that was made for one file only; it goes with this.
+    /// The directory of an instance that was created for one file only; it is removed together with this.
     passing: Leaving,
 }
 
@@ -74,7 +74,7 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     };
     let volume = SystemVolume::new();
     let shown = directory.display().to_string();
-    // The instance keeps the paths of its files: they must mean the same from every directory.
+    // The instance stores the paths of its files: they must be valid from every working directory.
     let directory = std::path::absolute(&directory)
         .map_err(|e| refused(&format!("cannot tell where {shown} is"), &e))?;
     volume
@@ -96,7 +96,7 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     instance
         .error_log()
         .write(Source::Server, &format!("{PROCESS}{}.", std::process::id()));
-    // Where the log cannot be written now, its writer tries again.
+    // If the log cannot be written now, its writer tries again.
     let _ = instance.error_log().flush();
     let server = Server::start(instance).map_err(|e| refused(&cannot, &e))?;
     Ok(Home {
@@ -105,7 +105,7 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     })
 }
 
-/// Another process has the instance: which one, its error log says.
+/// Another process has the instance; its error log names that process.
 fn taken(directory: &Path) -> Failure {
     let log = read_file(&SystemVolume::new(), &directory.join("ERRORLOG")).unwrap_or_default();
     let text = String::from_utf8_lossy(&log);
@@ -123,14 +123,14 @@ fn taken(directory: &Path) -> Failure {
     Failure::new(REFUSED, text)
 }
 
-/// Attaches the database of `--open`; gives its name.
+/// Attaches the database of `--open`; returns its name.
 fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     let stem = path.file_stem().unwrap_or_default();
     let name = stem.to_string_lossy().into_owned();
     let options = AttachOptions {
         name: Some(name.clone()),
         read_only: true,
-        // Who names a copy does not mean its original.
+        // A user who names a copy of the primary file means the files beside the copy, not the original ones.
         beside_first: true,
         ..AttachOptions::default()
     };
@@ -141,8 +141,8 @@ fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// Ctrl-C ends the batch under way; where there is none, the program. What listens is never dropped: it must
-/// not keep the directory.
+/// Ctrl-C ends the batch under way, or the program if no batch is running. The handler is never dropped, so
+/// it must not keep the directory alive.
 fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
     let (under_way, passing) = (Arc::clone(under_way), Arc::downgrade(passing));
     let handler = move || {
@@ -155,7 +155,7 @@ fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
                 if let Some(directory) = &mut directory {
                     drop(directory.take());
                 }
-                // Locked still: the program's other end waits for this one.
+                // The lock stays held: the program's other exit path waits for this one.
                 std::process::exit(i32::from(INTERRUPTED))
             }
         }
@@ -164,7 +164,7 @@ fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
         .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
 }
 
-/// A file for results; one that is there is replaced. A device or pipe is written to as it is.
+/// Opens a file for results and replaces an existing one. A device or pipe is written to as it is.
 fn output_file(path: &Path) -> std::io::Result<Box<dyn std::io::Write>> {
     match stream::writer(path).map_err(super::out::other)? {
         Some(device) => Ok(device),
@@ -223,7 +223,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
     if let Some(database) = opened.as_ref().or(options.database.as_ref()) {
         let use_it = format!("USE [{}]", database.replace(']', "]]"));
         let before = std::mem::replace(&mut shell.ends_on_error, true);
-        // It is part of the log-in: nobody has typed it.
+        // This statement belongs to the log-in and was not typed: print nothing for it.
         shell.printer.quiet = true;
         if shell.run(&use_it, 1).is_err() {
             return Ok(FAILED);

@@ -1,4 +1,4 @@
-//! How results are printed: columns as sqlcmd has them, CSV, JSON.
+//! Prints results: in columns as sqlcmd does, as CSV, as JSON.
 
 use super::exit::ExitValue;
 use crate::cli::args::SqlArguments;
@@ -8,16 +8,16 @@ use furrow_sql::{Notice, ResultColumn, Sink};
 use furrow_types::{DataType, Value};
 use std::io::{self, BufWriter, Write};
 
-/// Longest column that is printed in columns.
+/// Largest width of a printed column.
 const MAX_WIDTH: usize = 8000;
 
-/// The number of a message without one of its own.
+/// The number of a RAISERROR message without a number of its own.
 const RAISED: u32 = 50_000;
 
-/// The state of a message that ends the script with the message's number as its status.
+/// The state of a message that ends the script; the message's number becomes the exit code.
 const ENDING_STATE: u8 = 127;
 
-/// What results look like.
+/// The form of results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     Columns,
@@ -25,15 +25,15 @@ enum Form {
     Json,
 }
 
-/// Prints results as they come.
+/// Prints results as they arrive.
 pub(super) struct Printer {
     out: BufWriter<Box<dyn Write>>,
     form: Form,
     separator: String,
     trimmed: bool,
-    /// Rows between two headings: `None` for none at all, 0 for one at the top.
+    /// Rows between two lines of headings: `None` for no headings, 0 for one at the top.
     headings: Option<u64>,
-    /// Where lines are broken.
+    /// Column at which lines are broken.
     wrap: Option<usize>,
     types: Vec<DataType>,
     names: Vec<String>,
@@ -42,15 +42,15 @@ pub(super) struct Printer {
     in_set: bool,
     line: String,
     csv: CsvLine,
-    /// The status that `:exit (query)` asks for, as far as the batch has run.
+    /// The exit code for `:exit (query)`, from the batch so far.
     pub(super) exit_value: ExitValue,
-    /// Whether rows are to be looked at for it.
+    /// Whether rows are evaluated for it.
     pub(super) asked_for_exit_value: bool,
     /// The number of an error with state 127, which ends the script.
     pub(super) ending_number: Option<u32>,
-    /// Whether messages that are no errors are left out.
+    /// Whether informational messages are left out.
     pub(super) quiet: bool,
-    /// What writing ran into: a closed pipe, a full disk.
+    /// An error of writing: a closed pipe, a full disk.
     pub(super) failed: Option<io::Error>,
 }
 
@@ -91,13 +91,13 @@ impl Printer {
         }
     }
 
-    /// A batch begins: what the one before said is no status of this one.
+    /// Begins a batch: resets the exit code of the one before.
     pub(super) fn begin_batch(&mut self) {
         self.exit_value = ExitValue::default();
         self.ending_number = None;
     }
 
-    /// Ends the array of a result that an error broke off: what is printed stays JSON.
+    /// Ends the array of a result that an error interrupted, so that the output stays valid JSON.
     pub(super) fn end_result(&mut self) {
         if std::mem::take(&mut self.in_set) && self.form == Form::Json {
             self.put("]\n");
@@ -112,7 +112,7 @@ impl Printer {
         self.line = line;
     }
 
-    /// What goes to the output from here on.
+    /// Sets the destination of the output from here on.
     pub(super) fn redirect(&mut self, out: Box<dyn Write>) {
         self.flush();
         self.out = BufWriter::new(out);
@@ -123,8 +123,8 @@ impl Printer {
         self.put(text);
     }
 
-    /// Prints the cells of a line; where it is too long, those that do not fit begin another one, and a cell
-    /// that is too long for a line alone is cut through.
+    /// Prints the cells of a line. Cells that do not fit begin another line; a cell that is longer than a
+    /// line is split.
     fn put_cells(&mut self, cells: &[String]) {
         let Some(wrap) = self.wrap else {
             self.line.push_str(&cells.join(&self.separator));
@@ -158,7 +158,7 @@ impl Printer {
         self.put_line();
     }
 
-    /// Everything so far goes out.
+    /// Flushes all output.
     pub(super) fn flush(&mut self) {
         if self.failed.is_none()
             && let Err(e) = self.out.flush()
@@ -230,7 +230,7 @@ fn json_value(value: &Value) -> serde_json::Value {
         Value::BigInt(n) => (*n).into(),
         Value::Float(n) => (*n).into(),
         Value::Real(n) => f64::from(*n).into(),
-        // Exact numbers keep their digits: JSON's own would lose some.
+        // Exact numbers are printed as text: a JSON number would lose digits.
         other => other.to_string().into(),
     }
 }
@@ -280,7 +280,7 @@ impl Sink for Printer {
                 self.put_csv_line();
             }
             Form::Json => {
-                // Columns stay in their order.
+                // The columns keep their order.
                 let mut text = String::from("{");
                 let mut seen: Vec<&str> = Vec::new();
                 for (at, value) in row.iter().enumerate() {
@@ -341,12 +341,12 @@ impl Sink for Printer {
         match self.form {
             Form::Columns => {
                 self.put(&text);
-                // RAISERROR WITH NOWAIT tells how far a long batch is: now, not at its end.
+                // RAISERROR WITH NOWAIT reports the progress of a long batch: it must be printed at once.
                 if message.number == RAISED {
                     self.flush();
                 }
             }
-            // What is read by programs has nothing but rows in it.
+            // Output for programs contains rows only.
             Form::Csv | Form::Json => {
                 self.flush();
                 eprint!("{text}");

@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex};
 /// How deep `:r` may nest.
 const MAX_DEPTH: usize = 32;
 
-/// The lowest level of an error, where `-V` names no other.
+/// The lowest level of an error that counts, unless `-V` names another.
 pub(super) const LEAST_ERROR: u8 = 11;
 
-/// What the batch under way can be ended by, for the one who listens for Ctrl-C.
+/// The handle with which the Ctrl-C handler cancels the batch under way.
 pub(super) type UnderWay = Arc<Mutex<Option<Cancel>>>;
 
 /// Why the shell stops reading.
@@ -39,7 +39,7 @@ pub(super) struct Shell {
     pub(super) printer: Printer,
     under_way: UnderWay,
     variables: BTreeMap<String, String>,
-    /// The batch that is being gathered.
+    /// The batch that is being collected.
     pub(super) gathered: Gathered,
     /// Whether `$(NAME)` is left as it is.
     pub(super) literal: bool,
@@ -49,11 +49,11 @@ pub(super) struct Shell {
     pub(super) ends_on_error: bool,
     /// The lowest level of an error that counts (`-V`).
     pub(super) error_level: u8,
-    /// Whether a script is read by nobody: a cancelled batch ends it.
+    /// Whether the shell runs without a user at a prompt: a cancelled batch then ends the script.
     pub(super) unattended: bool,
-    /// Whether a batch was cancelled since the last look.
+    /// Whether a batch was cancelled since this was last checked.
     pub(super) cancelled: bool,
-    /// The status that `:exit (query)` asks for.
+    /// The exit code from `:exit (query)`.
     pub(super) status: Option<u8>,
     /// The highest level of any error.
     pub(super) worst: u8,
@@ -85,13 +85,13 @@ impl Shell {
         self.variables.insert(name.to_lowercase(), value.to_owned());
     }
 
-    /// Says something that is no result.
+    /// Prints a message that is not part of a result.
     fn say(&mut self, text: &str) {
         self.printer.flush();
         eprintln!("{text}");
     }
 
-    /// The text with its variables filled in; `None` where one is not defined, which is said.
+    /// The text with its variables replaced; `None`, after an error message, if one is not defined.
     fn filled(&mut self, text: &str) -> Option<String> {
         if self.literal || !text.contains("$(") {
             return Some(text.to_owned());
@@ -125,7 +125,7 @@ impl Shell {
         Some(out)
     }
 
-    /// Runs a batch so many times.
+    /// Runs a batch `count` times.
     pub(super) fn run(&mut self, text: &str, count: u64) -> Result<(), Stop> {
         if text.trim().is_empty() {
             return Ok(());
@@ -142,12 +142,12 @@ impl Shell {
             self.printer.echo("\n");
         }
         let done = (0..count).try_for_each(|_| self.run_once(&text));
-        // A program that reads these results may write its next batch only then.
+        // A program may write its next batch only after it has read these results.
         self.printer.flush();
         done
     }
 
-    /// Runs a batch whose variables are filled in.
+    /// Runs a batch whose variables are replaced already.
     fn run_once(&mut self, text: &str) -> Result<(), Stop> {
         self.printer.begin_batch();
         if let Ok(mut under_way) = self.under_way.lock() {
@@ -180,13 +180,13 @@ impl Shell {
         Ok(())
     }
 
-    /// Runs what is gathered.
+    /// Runs the collected batch.
     pub(super) fn run_gathered(&mut self, count: u64) -> Result<(), Stop> {
         let text = self.gathered.take();
         self.run(&text, count)
     }
 
-    /// Takes a whole script. Text behind its last GO stays gathered.
+    /// Reads a whole script. Text behind its last GO stays collected.
     pub(super) fn script(&mut self, text: &str) -> Result<(), Stop> {
         for (number, line) in (1..).zip(text.split_inclusive('\n')) {
             self.line(line, number)?;
@@ -194,7 +194,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Takes a line of a script; a GO runs what was gathered.
+    /// Reads a line of a script; a GO runs the collected batch.
     fn line(&mut self, line: &str, number: u32) -> Result<(), Stop> {
         match self.gathered.kind(line) {
             LineKind::Text if self.is_word(line) => self.command(line),
@@ -208,7 +208,7 @@ impl Shell {
         }
     }
 
-    /// Whether a line is one of the commands that need no colon, and not part of a comment or text.
+    /// Whether a line is a command that needs no colon, outside of a comment or a string.
     pub(super) fn is_word(&self, line: &str) -> bool {
         let word = line.trim();
         let known = ["exit", "quit", "reset"];
@@ -244,7 +244,7 @@ impl Shell {
         })
     }
 
-    /// Reads a script line by line from what may have no end yet: each batch runs when its GO has come.
+    /// Reads a script line by line from a stream that may still be open: each batch runs when its GO is read.
     pub(super) fn flow(&mut self, name: &str, from: &mut dyn BufRead) -> Result<(), Stop> {
         let mut source = LineSource::new(from);
         for number in 1.. {
@@ -278,14 +278,14 @@ impl Shell {
         ))
     }
 
-    /// Says what ends the script.
+    /// Prints the reason why the script ends.
     pub(super) fn fatal(&mut self, text: &str) -> Stop {
         self.say(text);
         self.worst = self.worst.max(16);
         Stop::Failed
     }
 
-    /// `:out FILE`, `:out stdout`, `:out stderr`: where results go from here on.
+    /// `:out FILE`, `:out stdout`, `:out stderr`: the destination of results from here on.
     fn out(&mut self, name: &str) -> Result<(), Stop> {
         let out: std::io::Result<Box<dyn std::io::Write>> = match name.to_lowercase().as_str() {
             "stdout" => Ok(Box::new(std::io::stdout())),

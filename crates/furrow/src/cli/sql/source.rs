@@ -1,11 +1,11 @@
-//! Scripts as they are read: UTF-8, or UTF-16 with its byte order mark.
+//! Reads scripts: UTF-8, or UTF-16 with its byte order mark.
 //!
-//! A file is decoded before its first batch runs: one in another encoding is refused as a whole. What has no
-//! end yet (standard input, a FIFO) is decoded line by line, so that a batch runs when its GO has arrived.
+//! A file is decoded before its first batch runs, and is refused as a whole if it has another encoding. A
+//! stream (standard input, a FIFO) is decoded line by line, so that a batch runs when its GO has arrived.
 
 use std::io::{self, BufRead};
 
-/// How the text of a script is encoded.
+/// The encoding of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Encoding {
     Utf8,
@@ -14,7 +14,7 @@ enum Encoding {
 }
 
 impl Encoding {
-    /// The encoding that the first bytes say, and the length of the mark that says it.
+    /// The encoding of a text that begins with these bytes, and the length of its byte order mark.
     fn of(first: &[u8]) -> (Encoding, usize) {
         match first {
             [0xFF, 0xFE, ..] => (Encoding::Utf16Le, 2),
@@ -24,7 +24,7 @@ impl Encoding {
         }
     }
 
-    /// The text of whole characters; `None` where the bytes are not in this encoding.
+    /// The text of complete characters; `None` if the bytes are not in this encoding.
     fn decode(self, bytes: &[u8]) -> Option<String> {
         let wide = |of: fn([u8; 2]) -> u16| {
             let pairs = bytes.chunks(2).map(|pair| pair.try_into().ok().map(of));
@@ -39,16 +39,16 @@ impl Encoding {
     }
 }
 
-/// The text of a whole script; `None` where it is neither UTF-8 nor UTF-16.
+/// The text of a whole script; `None` if it is neither UTF-8 nor UTF-16.
 pub(super) fn decoded(bytes: &[u8]) -> Option<String> {
     let (encoding, mark) = Encoding::of(bytes);
     encoding.decode(bytes.get(mark..).unwrap_or_default())
 }
 
-/// Reads lines from what has no end yet, each as soon as it is there.
+/// Reads lines from a stream, each as soon as it has arrived.
 pub(super) struct LineSource<'a> {
     from: &'a mut dyn BufRead,
-    /// As the first line says.
+    /// The encoding, from the first line.
     encoding: Option<Encoding>,
 }
 
@@ -60,8 +60,8 @@ impl LineSource<'_> {
         }
     }
 
-    /// The next line with its end, the last one perhaps without; `None` behind the last.
-    /// [`io::ErrorKind::InvalidData`] where it is in another encoding.
+    /// The next line with its line end, which the last line may lack; `None` at the end.
+    /// [`io::ErrorKind::InvalidData`] if it is in another encoding.
     pub(super) fn next_line(&mut self) -> io::Result<Option<String>> {
         let mut bytes = Vec::new();
         let mut mark = 0;
@@ -85,8 +85,8 @@ impl LineSource<'_> {
         }
     }
 
-    /// Whether the byte 0x0A at the end of `bytes` ends a line, and is not half of another character. Of a
-    /// little-endian one the second byte is read too.
+    /// Whether the byte 0x0A at the end of `bytes` ends a line, and is not half of another character. In
+    /// little-endian UTF-16 the second byte is read, too.
     fn ends_line(&mut self, bytes: &mut Vec<u8>) -> io::Result<bool> {
         match self.encoding {
             Some(Encoding::Utf16Le) if !bytes.len().is_multiple_of(2) => {
@@ -112,7 +112,7 @@ impl LineSource<'_> {
 mod tests {
     use super::*;
 
-    /// The lines of a script that arrives a byte at a time.
+    /// The lines of a script that arrives byte by byte.
     fn lines(bytes: &[u8]) -> io::Result<Vec<String>> {
         let mut from = io::BufReader::with_capacity(1, bytes);
         let mut source = LineSource::new(&mut from);
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn lines_are_the_same_in_every_encoding() {
-        // U+010A and U+0A0A have a byte 0x0A that ends no line.
+        // U+010A and U+0A0A have a byte 0x0A that does not end a line.
         let text = "SELECT N'\u{10a}\u{a0a}\u{1f600}'\r\nGO\n\nlast";
         let wanted: Vec<&str> = text.split_inclusive('\n').collect();
         let marked = format!("\u{feff}{text}");

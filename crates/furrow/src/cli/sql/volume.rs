@@ -6,7 +6,8 @@ use furrow_disks::{VolumeSpec, volume};
 use furrow_io::Volume;
 use std::sync::Arc;
 
-/// Puts the models of `specs` before `inner`, and prints one line for each: figures are those of a model.
+/// Puts the models of `specs` in front of `inner`, and prints one line for each, because its figures are
+/// modelled.
 pub(super) fn with_models(
     inner: Arc<dyn Volume>,
     specs: &[VolumeSpec],

@@ -1,4 +1,4 @@
-//! Where the sessions' time went: stacked bars by level, and the change against the baseline.
+//! The distribution of the sessions' time: stacked bars by level, and the change against the baseline.
 
 use super::Plot;
 use crate::report::derive::{LevelTime, TimeSpent};
@@ -7,8 +7,8 @@ use crate::report::words::{figure, latency, level_name, percent, to_f64};
 use crate::results::Results;
 use maud::{Markup, Render, html};
 
-/// A category whose share of the time changes by less than this explains no difference, however many its
-/// seconds: it shrank or grew with everything else.
+/// A category whose share of the time changes by less than this does not explain a difference, however many
+/// seconds it has: it changed in proportion to the total.
 const BARELY: f64 = 0.02;
 
 /// Both charts, or a sentence when no run counted its waits.
@@ -296,7 +296,8 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
     .render()
 }
 
-/// The rows to draw, with their place in [`Change::by_row`]: a bar below a pixel or two shows nothing.
+/// The rows to draw, with their index in [`Change::by_row`]: a bar of less than one or two pixels is left
+/// out.
 fn visible_rows<'a>(list: &[Change<'_>], rows: &[&'a str]) -> Vec<(usize, &'a str)> {
     let size = |row: usize| {
         let values = list.iter().filter_map(|change| change.by_row.get(row));

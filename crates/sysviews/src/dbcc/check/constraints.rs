@@ -1,7 +1,7 @@
-//! CHECKCONSTRAINTS: rows that break a foreign key or a CHECK constraint, found by queries.
+//! CHECKCONSTRAINTS: queries for rows that violate a foreign key or a CHECK constraint.
 //!
-//! Each constraint becomes one SELECT of the rows that break it. The queries run in the session, with its
-//! isolation level and locks. There is no result set when no row breaks a constraint.
+//! Each constraint becomes one SELECT of the rows that violate it. The queries run in the session, with its
+//! isolation level and locks. There is no result set if no row violates a constraint.
 
 use crate::dbcc::Call;
 use crate::value::nvarchar;
@@ -21,7 +21,7 @@ static ROWS: &[ViewColumn] = &[
     nullable("Where", nvarchar(4000)),
 ];
 
-/// Rows of a constraint that are listed without ALL_ERRORMSGS.
+/// Most rows that are listed for a constraint without ALL_ERRORMSGS.
 const LISTED: u32 = 200;
 
 pub(super) fn run(run: &mut Run<'_>, call: &Call) -> Result<()> {
@@ -45,7 +45,7 @@ pub(super) fn run(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// The tables to check, each with the one constraint that the argument names, if it names one.
+/// The tables to check, each with the constraint that the argument names, if it names one.
 fn wanted(db: &Arc<Database>, call: &Call) -> Result<Vec<(Arc<Table>, Option<String>)>> {
     let Some(arg) = call.args.first() else {
         let all = db.catalog().tables().into_iter();
@@ -112,7 +112,7 @@ fn queries(
     queries
 }
 
-/// The rows of a table that lead to no row of the table that a foreign key references.
+/// The rows of a table that have no referenced row by a foreign key.
 fn key_query(db: &Database, table: &Table, key: &ForeignKey, top: &str) -> Option<String> {
     let referenced = db.catalog().table_by_id(key.referenced)?;
     let pairs = key.columns.iter().map(|(own, other)| {
@@ -133,7 +133,7 @@ fn key_query(db: &Database, table: &Table, key: &ForeignKey, top: &str) -> Optio
     ))
 }
 
-/// A SELECT of table, constraint, and the values of columns as a condition, up to its own condition.
+/// The beginning of a SELECT of table, constraint, and the values of columns as a condition.
 fn select_of(table: &Table, top: &str, constraint: &str, columns: &[String]) -> String {
     let from = full_name(table);
     let mut parts = Vec::new();
@@ -145,7 +145,7 @@ fn select_of(table: &Table, top: &str, constraint: &str, columns: &[String]) -> 
             "CASE WHEN t.{column} IS NULL THEN {null} ELSE CONCAT({start}, t.{column}, N'''') END"
         ));
     }
-    // CONCAT takes two values at least.
+    // CONCAT takes at least two values.
     parts.extend(["N''".to_owned(), "N''".to_owned()]);
     format!(
         "SELECT {top}{}, {}, CONCAT({}) FROM {from} AS t WHERE ",

@@ -1,7 +1,7 @@
 //! Consistency checks: CHECKDB, CHECKTABLE, CHECKALLOC, CHECKCATALOG, CHECKFILEGROUP, CHECKCONSTRAINTS.
 //!
-//! All but the last are one check of the database's pages on a snapshot (`furrow_engine::Database`), of
-//! different depth and scope. Here their arguments are read and what they found becomes messages.
+//! All but the last are one check of the database's pages on a snapshot (`furrow_engine::Database`), with
+//! different depth and scope. This module reads their arguments and turns their findings into messages.
 
 mod constraints;
 mod plain;
@@ -92,7 +92,7 @@ pub(super) static COMMANDS: &[Command] = &[
     },
 ];
 
-/// What a call asks for.
+/// The request of a call.
 struct Request<'c> {
     command: &'static str,
     call: &'c Call,
@@ -102,7 +102,7 @@ struct Request<'c> {
 }
 
 impl<'c> Request<'c> {
-    /// Reads the options, and the argument behind the first one.
+    /// Reads the options, and the second argument.
     fn new(command: &'static str, db: &Arc<Database>, call: &'c Call) -> Result<Request<'c>> {
         let alone = ["PHYSICAL_ONLY", "DATA_PURITY", "EXTENDED_LOGICAL_CHECKS"];
         let physical = call.said("PHYSICAL_ONLY");
@@ -153,7 +153,7 @@ impl<'c> Request<'c> {
         })
     }
 
-    /// Runs the check; the statement's cancellation ends it, and `percent_complete` shows how far it is.
+    /// Runs the check. A cancellation of the statement ends it, and `percent_complete` shows its progress.
     fn check(&self, run: &Run<'_>) -> Result<Checked> {
         let task = task::current();
         let listener = |progress: Progress| {
@@ -171,7 +171,7 @@ impl<'c> Request<'c> {
         Ok(checked)
     }
 
-    /// Pages that cannot be read, or are not whole, become suspect pages.
+    /// Records unreadable and damaged pages as suspect pages.
     fn note_suspects(&self, run: &Run<'_>, checked: &Checked) {
         let suspects = &run.cx.server.instance().instruments().suspects;
         let with = |numbers: &[u32]| -> BTreeSet<PageId> {
@@ -179,7 +179,8 @@ impl<'c> Request<'c> {
             let named = findings.filter(|f| numbers.contains(&f.number()));
             named.filter_map(|f| f.page).collect()
         };
-        // A page that cannot be processed has a wrong checksum, unless a second message says otherwise.
+        // A page that cannot be processed has a wrong checksum, unless a second message states another
+        // reason.
         let other = with(&[8909, 8966]);
         for page in with(&[8909, 8928, 8966]) {
             let event = match other.contains(&page) {
@@ -190,7 +191,7 @@ impl<'c> Request<'c> {
         }
     }
 
-    /// Answers ESTIMATEONLY: what the scratch file takes; nothing while the facts fit in memory.
+    /// ESTIMATEONLY: the size of the scratch file; 0 if the facts fit into memory.
     fn estimated(&self, run: &mut Run<'_>, commands: &[&str]) -> Result<bool> {
         if !self.call.said("ESTIMATEONLY") {
             return Ok(false);
@@ -212,7 +213,7 @@ impl<'c> Request<'c> {
     }
 }
 
-/// The options with the limits of the configuration, and where facts go that exceed them.
+/// The options with the limits of the configuration, and the scratch file for facts that exceed them.
 fn limits(run: &Run<'_>, options: Options) -> (Options, Scratch) {
     let server = &run.cx.server;
     let configuration = server.configuration();
@@ -246,7 +247,7 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     if request.repair == Some(Order::DataLoss) && !clean {
         Reporter::log(run, &request, &checked, 0);
         let options = request.options;
-        // The database is shut down: no handle of it may be left.
+        // The database is shut down: no handle of it may be left open.
         drop(request);
         repair::allow_data_loss(run, ("CHECKDB", db), options)?;
         return Ok(());
@@ -259,7 +260,7 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// Repairs as REPAIR_REBUILD orders; the number of findings that are gone.
+/// Runs REPAIR_REBUILD; returns the number of findings that it removed.
 fn repaired(run: &mut Run<'_>, request: &Request<'_>, checked: &Checked) -> Result<u64> {
     if request.repair != Some(Order::Rebuild) || checked.report.is_clean() {
         return Ok(0);
@@ -349,7 +350,7 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
         return Ok(());
     }
     let mut checked = request.check(run)?;
-    // A table's first rowset says where it lies.
+    // The filegroup of a table is that of its first rowset.
     let lies_here = |id: i32| {
         let table = db.catalog().table_by_id(furrow_format::ObjectId(id));
         table.is_some_and(|t| t.indexes().iter().any(|i| i.rowset().filegroup() == group))
@@ -364,7 +365,7 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
     Ok(())
 }
 
-/// The filegroup that the first argument names, by name or number; 0, and none, is PRIMARY.
+/// The filegroup of the first argument, by name or number; 0 and a missing argument mean PRIMARY.
 fn filegroup_of(db: &Arc<Database>, call: &Call) -> Result<u16> {
     let groups = db.filegroups();
     let Some(arg) = call.args.first() else {

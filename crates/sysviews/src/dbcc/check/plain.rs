@@ -1,4 +1,4 @@
-//! What the findings of a check mean: which tables and indexes can be trusted, and what to do next.
+//! Explanation of the findings: which tables and indexes are intact, and what to do next.
 
 use furrow_check::{Finding, Repair, Report, Subject};
 use furrow_format::PageId;
@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The message of a page that cannot be used.
 const UNREAD: u32 = 8928;
 
-/// Pages that a sentence names.
+/// Most pages that a sentence lists.
 const NAMED_PAGES: usize = 8;
 
-/// The sentences, one a line.
+/// The sentences, one per line.
 pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
     let mut lines = vec!["What this means:".to_owned()];
     let mut by_index: BTreeMap<(i32, i32), Vec<&Finding>> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
     lines
 }
 
-/// Which keys are on pages that cannot be used, as far as the pages above them say it.
+/// The key ranges on unusable pages, as far as they are known from the pages above them.
 fn ranges(findings: &[&Finding]) -> Vec<String> {
     let unread = findings.iter().filter(|f| f.number() == UNREAD);
     let lines = unread.map(|f| format!("  - {}", f.means));
@@ -111,7 +111,7 @@ fn next(database: &str, report: &Report) -> String {
     }
 }
 
-/// What a level of repair costs, in plain words.
+/// The loss that a level of repair causes, in plain words.
 pub(super) fn cost(repair: Repair) -> &'static str {
     match repair {
         Repair::Rebuild => "no row is lost",

@@ -1,23 +1,23 @@
 //! Repairs.
 //!
 //! # REPAIR_REBUILD
-//! Nonclustered indexes that a check found wrong are built again from their tables.
+//! Nonclustered indexes with findings are rebuilt from their tables.
 //!
-//! 1. The check runs and says what it finds, as without a repair.
-//! 2. All indexes with findings that need no loss are rebuilt in one transaction. Of an old index only the
-//!    allocation maps are read, so that a damaged page of it does no harm.
-//! 3. The check runs again, unless the caller has a transaction open, which its snapshot would not see. What
-//!    it no longer finds is counted as repaired.
+//! 1. The check runs and reports its findings, as without a repair.
+//! 2. All indexes whose findings can be repaired without loss are rebuilt in one transaction. Only the
+//!    allocation maps of the old index are read, so that damaged pages of it do not matter.
+//! 3. The check runs again, unless the caller has a transaction open, whose changes its snapshot would not
+//!    contain. Findings that are gone count as repaired.
 //!
-//! Findings in heaps, clustered indexes, maps and the catalog stay as they are.
+//! Findings in heaps, clustered indexes, maps and the catalog stay.
 //!
 //! # REPAIR_ALLOW_DATA_LOSS
-//! 1. The check runs and says what it finds.
-//! 2. The session leaves the database, which is shut down; new contents of pages are computed on its files.
-//! 3. What is lost is said: pages, and the rows that could be read, by key or address.
-//! 4. Unless as many errors would be left, all pages are written, or none
-//!    (`furrow_engine::Instance::repair_database`). The database is open again. What the check of the new
-//!    contents no longer finds is counted as repaired.
+//! 1. The check runs and reports its findings.
+//! 2. The session leaves the database, which is shut down; new contents of pages are computed from its files.
+//! 3. The loss is reported: pages, and the rows that could be read, by key or address.
+//! 4. If fewer errors would be left, all pages are written, or none
+//!    (`furrow_engine::Instance::repair_database`). The database is opened again. Findings that are gone in
+//!    the check of the new contents count as repaired.
 
 use super::Request;
 use furrow_check::{Finding, Options, Progress, Repair, Repaired, Report};
@@ -31,7 +31,7 @@ use furrow_observe::task;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A repair that an argument orders.
+/// A repair that an argument requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Order {
     /// REPAIR_REBUILD
@@ -43,7 +43,7 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The order of a word, if it is one; refused where the database is not in SINGLE_USER (7919).
+    /// The repair with this name, if there is one; 7919 if the database is not in SINGLE_USER.
     pub(super) fn of(word: &str, db: &Arc<Database>) -> Result<Option<Order>> {
         let order = match &*word.to_ascii_uppercase() {
             "REPAIR_REBUILD" => Order::Rebuild,
@@ -66,7 +66,7 @@ fn single(db: &Arc<Database>) -> Result<()> {
 /// An index by its table's object id and its own id.
 type IndexKey = (i32, i32);
 
-/// The indexes that a rebuild puts right, with how many findings they have.
+/// The indexes that a rebuild repairs, with their numbers of findings.
 fn rebuildable(report: &Report) -> BTreeMap<IndexKey, u64> {
     let mut indexes: BTreeMap<IndexKey, (u64, bool)> = BTreeMap::new();
     for finding in &report.findings {
@@ -82,7 +82,7 @@ fn rebuildable(report: &Report) -> BTreeMap<IndexKey, u64> {
     lossless.map(|(key, (count, _))| (key, count)).collect()
 }
 
-/// Rebuilds what can be rebuilt; the number of findings that are gone.
+/// Rebuilds these indexes; returns the number of findings that are gone.
 pub(super) fn rebuild(run: &mut Run<'_>, request: &Request<'_>, report: &Report) -> Result<u64> {
     let wanted = rebuildable(report);
     let mut named = Vec::new();
@@ -127,7 +127,7 @@ pub(super) fn rebuild(run: &mut Run<'_>, request: &Request<'_>, report: &Report)
     Ok(before.saturating_sub(left))
 }
 
-/// Says how much was repaired: errors of allocation and of consistency.
+/// Reports how many errors of allocation and of consistency were repaired.
 pub(super) fn say(
     run: &mut Run<'_>,
     (command, database): (&'static str, &str),
@@ -142,7 +142,7 @@ pub(super) fn say(
     run.inform(Message::new(8912, &args));
 }
 
-/// Findings that no repair puts right: the boot page, the catalog, a file header.
+/// Findings that no repair removes: the boot page, the catalog, a file header.
 const NO_REPAIR: &[u32] = &[5250, 8930, 8992];
 
 fn sums(findings: &[Finding]) -> (u64, u64) {
@@ -150,7 +150,7 @@ fn sums(findings: &[Finding]) -> (u64, u64) {
     (allocation, findings.len() as u64 - allocation)
 }
 
-/// Says of findings which this level of repair leaves as they are.
+/// Reports the findings that this level of repair does not change.
 pub(super) fn say_bypassed(run: &mut Run<'_>, report: &Report) {
     let of_loss = |f: &&Finding| f.repair() == Repair::AllowDataLoss;
     let bypassed = report.findings.iter().filter(of_loss).count();
@@ -162,7 +162,7 @@ pub(super) fn say_bypassed(run: &mut Run<'_>, report: &Report) {
     }
 }
 
-/// Repairs with loss of data; the number of findings that are gone.
+/// Repairs with loss of data; returns the number of findings that are gone.
 pub(super) fn allow_data_loss(
     run: &mut Run<'_>,
     (command, db): (&'static str, Arc<Database>),
@@ -199,7 +199,7 @@ pub(super) fn allow_data_loss(
         }
         better
     });
-    // What was done is said even where the session cannot return to the database.
+    // The result of the repair is reported even if the session cannot return to the database.
     let back = |run: &mut Run<'_>| match inside {
         true => run.cx.sessions.change_database(&name).map(drop),
         false => Ok(()),
@@ -207,7 +207,7 @@ pub(super) fn allow_data_loss(
     let repaired = match repaired {
         Ok(repaired) => repaired,
         Err(error) => {
-            // Why the repair failed counts for more than where the session is now.
+            // The error of the repair is more important than an error of the return.
             let _back = back(run);
             return Err(error.into());
         }
@@ -224,7 +224,7 @@ fn say_useless(run: &mut Run<'_>, name: &str) {
     run.inform(Message::custom(0, 0, 1, &text));
 }
 
-/// Says what a repair did; the number of findings that are gone.
+/// Reports the result of a repair; returns the number of findings that are gone.
 fn say_repaired(
     run: &mut Run<'_>,
     (command, name, id): (&'static str, &str, DatabaseId),
@@ -269,7 +269,7 @@ fn say_repaired(
     fixed.0 + fixed.1
 }
 
-/// What became of suspect pages.
+/// Records the repair of suspect pages.
 fn note_events(run: &Run<'_>, id: DatabaseId, repaired: &Repaired) {
     let suspects = &run.cx.server.instance().instruments().suspects;
     let lost: BTreeSet<PageId> = repaired
@@ -286,7 +286,7 @@ fn note_events(run: &Run<'_>, id: DatabaseId, repaired: &Repaired) {
     }
 }
 
-/// Rows and pages that are named for one table.
+/// Most rows and pages that are listed for one table.
 const NAMED: usize = 10;
 
 fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {

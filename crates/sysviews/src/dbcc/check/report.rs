@@ -1,4 +1,4 @@
-//! What a check found, as SQL Server's messages: by object, then the sums, then the error log's line.
+//! The findings as SQL Server's messages: by object, then the totals, then the line of the error log.
 
 use super::Request;
 use super::plain;
@@ -60,7 +60,7 @@ impl Sum {
     }
 }
 
-/// Sends what a check found.
+/// Sends the findings.
 pub(super) struct Reporter<'r, 'a> {
     run: &'r mut Run<'a>,
     request: &'r Request<'r>,
@@ -70,7 +70,7 @@ pub(super) struct Reporter<'r, 'a> {
     rows: Vec<Vec<Value>>,
 }
 
-/// A table as messages name it: those of `dbo` without their schema.
+/// The name of a table in messages: without the schema if that is `dbo`.
 fn shown(name: &str) -> &str {
     name.strip_prefix("dbo.").unwrap_or(name)
 }
@@ -99,7 +99,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
         }
     }
 
-    /// A message, and the finding that it is of.
+    /// Sends a message with its finding.
     fn send(&mut self, message: Message, finding: Option<&Finding>) {
         if self.request.call.tableresults {
             let row = self.row(&message, finding);
@@ -148,7 +148,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
         self.inform(Message::new(2536, &[name.into()]));
     }
 
-    /// What is wrong, object by object; `counted` for the lines with rows and pages.
+    /// The findings of each object; with `counted` also the lines with rows and pages.
     pub(super) fn objects(&mut self, counted: bool) {
         let checked = self.checked;
         let mut by_object: BTreeMap<i32, Vec<&Finding>> = BTreeMap::new();
@@ -209,7 +209,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
         self.send(Message::new(8990, &args), None);
     }
 
-    /// What is allocated, file by file.
+    /// The allocation of each file.
     pub(super) fn files(&mut self) {
         let checked = self.checked;
         let mut all = [0_u64; 4];
@@ -244,7 +244,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
         self.inform(Message::new(8918, &[mixed.into(), mixed_pages.into()]));
     }
 
-    /// The sums of the database.
+    /// The totals of the database.
     pub(super) fn closing(&mut self) {
         let args = [
             self.request.command.into(),
@@ -259,7 +259,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
         }
     }
 
-    /// What would repair it, and what it means; the last of the messages.
+    /// The necessary repair and the explanation: the last messages.
     pub(super) fn means(mut self) {
         let checked = self.checked;
         let findings = &checked.report.findings;

@@ -1,4 +1,4 @@
-//! What the allocation maps say of a page, and map pages as ranges; the pages at fixed places.
+//! The entries of the allocation maps for a page; map pages as ranges; the pages at fixed positions.
 
 use super::Look;
 use super::print::Printer;
@@ -32,7 +32,7 @@ pub(super) fn status(db: &Arc<Database>, id: PageId, out: &mut Printer) -> Resul
     Ok(())
 }
 
-/// A range of pages and what a map says of it.
+/// A range of pages with the same value in a map.
 fn range(out: &mut Printer, first: PageId, last: PageId, says: &str) {
     let end = if first == last {
         String::new()

@@ -1,16 +1,15 @@
-//! PAGE: a page as its bytes say, in the layout that SQL Server prints.
+//! PAGE: prints the bytes of a page in SQL Server's layout.
 //!
 //! # Steps
-//! 1. The page is copied out of the buffer pool under a share latch, and the allocation maps that speak of
-//!    it. No lock is taken: what is shown may be uncommitted.
-//! 2. Whose it is and where its columns lie is read from the base tables as they stand on their pages, so
-//!    that pages of the catalog itself can be shown like any other.
+//! 1. The page, and the allocation maps with entries for it, are copied from the buffer pool under a share
+//!    latch. No lock is taken: the rows may be uncommitted.
+//! 2. The owner of the page and the layout of its rows are read from the pages of the base tables, so that
+//!    pages of the catalog can be printed like any others.
 //! 3. The parts are printed: the header (0), the rows as bytes (1), the whole page as bytes (2), the rows
-//!    with the value of each column or what a map says of its ranges (3).
+//!    with the value of each column, or the ranges of a map (3).
 //!
-//! Without trace flag 3604 the text goes nowhere, as in SQL Server; WITH TABLERESULTS it is a result set
-//! either way. There are no addresses in memory to be shown: where SQL Server has one there is the offset
-//! within the page.
+//! As in SQL Server, the text is discarded without trace flag 3604; WITH TABLERESULTS it is a result set in
+//! any case. In place of SQL Server's addresses in memory it has offsets within the page.
 
 mod maps;
 mod print;
@@ -37,7 +36,7 @@ pub(super) static COMMANDS: &[Command] = &[Command {
     run: page,
 }];
 
-/// Whose a page is.
+/// A page with its owner.
 pub(super) struct Look<'a> {
     pub(super) page: Page<'a>,
     pub(super) id: PageId,
@@ -142,7 +141,7 @@ fn dump(
     Ok(())
 }
 
-/// What option 3 shows: by the kind of page.
+/// The contents for option 3, by type of page.
 fn contents(look: &Look<'_>, out: &mut Printer) {
     match look.page.page_type() {
         PageType::Pfs => maps::pfs(look, out),

@@ -1,4 +1,4 @@
-//! The layout: three columns of `name = value`, dumps of bytes, or a result set of the same.
+//! The layout: three columns of `name = value`, dumps of bytes, or a result set with the same items.
 
 use crate::value::{ascii, varchar};
 use furrow_context::run::Run;
@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 /// Characters of a column.
 const COLUMN: usize = 36;
-/// Where a line ends: an item that would go beyond begins a new one.
+/// Most characters in a line: an item that would exceed it begins a new line.
 const LINE: usize = 112;
 /// Bytes in a line of a dump.
 const DUMPED: usize = 20;
@@ -22,18 +22,18 @@ static COLUMNS: &[ViewColumn] = &[
     nullable("VALUE", varchar(8000)),
 ];
 
-/// Takes the parts of a page, as lines of text or as rows.
+/// Collects the parts of a page, as lines of text or as rows.
 pub(super) struct Printer {
     table: bool,
     lines: Vec<String>,
     rows: Vec<Vec<Value>>,
     parent: String,
     object: String,
-    /// The line that items are put on.
+    /// The line to which items are added.
     line: String,
 }
 
-/// The number of a transaction, as SQL Server has it: two parts.
+/// The number of a transaction in SQL Server's form: two parts.
 pub(super) fn transaction(id: TxnId) -> String {
     format!("({}:{})", id.0 >> 32, id.0 & 0xffff_ffff)
 }
@@ -64,7 +64,7 @@ impl Printer {
         self.lines.push(text.into());
     }
 
-    /// A section, and the thing in it that items belong to from now on.
+    /// Begins a section, and the object to which the following items belong.
     pub(super) fn section(&mut self, name: &str, object: &str) {
         name.clone_into(&mut self.parent);
         self.blank();
@@ -73,7 +73,7 @@ impl Printer {
         self.object(object);
     }
 
-    /// The thing that items belong to from now on; without a name it has that of its section.
+    /// Sets the object to which the following items belong; an empty name means that of the section.
     pub(super) fn object(&mut self, object: &str) {
         match object {
             "" => self.object = self.parent.trim_end_matches(':').to_owned(),
@@ -102,7 +102,7 @@ impl Printer {
         }
         self.line.push_str(&shown);
         let next = self.line.len().div_ceil(COLUMN) * COLUMN;
-        // A blank at least stands between two.
+        // At least one blank is between two items.
         let next = if next == self.line.len() {
             next + COLUMN
         } else {
@@ -115,14 +115,14 @@ impl Printer {
         }
     }
 
-    /// The line of items is over.
+    /// Ends the line of items.
     pub(super) fn end_items(&mut self) {
         if !self.line.is_empty() {
             self.lines.push(std::mem::take(&mut self.line));
         }
     }
 
-    /// Bytes that lie at an offset of the page.
+    /// Dumps the bytes at an offset of the page.
     pub(super) fn dump(&mut self, offset: usize, bytes: &[u8]) {
         self.end_items();
         self.blank();
@@ -154,7 +154,7 @@ impl Printer {
         self.lines.push(line);
     }
 
-    /// Sends it all to the client.
+    /// Sends everything to the client.
     pub(super) fn finish(mut self, run: &mut Run<'_>) {
         self.end_items();
         if self.table {

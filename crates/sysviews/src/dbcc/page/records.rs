@@ -5,7 +5,7 @@ use super::print::Printer;
 use furrow_datafile::{Stored, StoredColumn, find_column};
 use furrow_format::{MAX_SLOTS, Page, PageId, PageType, Record, RecordKind, RowId, Status};
 
-/// The slots that a page says it has, each with the record it leads to.
+/// The slots of a page, each with its record.
 fn slots(page: Page<'_>) -> impl Iterator<Item = (u16, u16, Option<&[u8]>)> {
     (0..page.slot_count().min(MAX_SLOTS)).map(move |slot| {
         let offset = page.slot_offset(slot).unwrap_or(0);
@@ -142,8 +142,8 @@ fn columns(look: &Look<'_>, slot: u16, bytes: &[u8], out: &mut Printer) {
     }
 }
 
-/// Whether the rows of an index page lead to pages below: the lowest such level of a clustered index is 0 in
-/// some pages.
+/// Whether the rows of an index page lead to pages below. The level alone does not tell: in some files the
+/// lowest such level of a clustered index is 0.
 fn is_inner(look: &Look<'_>) -> bool {
     let clustered = look
         .owner
@@ -162,7 +162,7 @@ fn one(
     let start = record.bytes().as_ptr().addr();
     let (offset, length) = match find_column(record, column, place) {
         Some(Stored::Bytes(bytes) | Stored::Pointer(bytes)) if !bytes.is_empty() => {
-            // A uniquifier of 0 is not in the row.
+            // A uniquifier of 0 is not stored in the row.
             let at = bytes.as_ptr().addr().wrapping_sub(start);
             (if at < record.bytes().len() { at } else { 0 }, bytes.len())
         }

@@ -1,4 +1,4 @@
-//! The catalog as ODBC has it: `sp_tables`, `sp_columns`.
+//! The catalog in ODBC's form: `sp_tables`, `sp_columns`.
 
 use super::Script;
 

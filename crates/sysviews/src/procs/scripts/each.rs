@@ -5,12 +5,12 @@ use super::Script;
 pub(super) static SCRIPTS: &[Script] = &[
     Script {
         name: "sp_MSforeachdb",
-        about: "Runs commands for each open database, with its name in the place of a question mark.",
+        about: "Runs commands for each open database, with its name in place of a question mark.",
         text: EACH_DATABASE,
     },
     Script {
         name: "sp_MSforeachtable",
-        about: "Runs commands for each table of a user, with its name in the place of a question mark.",
+        about: "Runs commands for each user table, with its name in place of a question mark.",
         text: EACH_TABLE,
     },
 ];
@@ -35,7 +35,7 @@ END
 IF @postcommand IS NOT NULL EXEC (@postcommand);
 RETURN 0;";
 
-/// What may be added to the condition speaks of `o` and `syso`, as it does in SQL Server.
+/// As in SQL Server, an additional condition uses the aliases `o` and `syso`.
 const EACH_TABLE: &str = "CREATE PROCEDURE sp_MSforeachtable @command1 nvarchar(2000), \
 @replacechar nchar(1) = N'?', @command2 nvarchar(2000) = NULL, @command3 nvarchar(2000) = NULL, \
 @whereand nvarchar(2000) = NULL, @precommand nvarchar(2000) = NULL, @postcommand nvarchar(2000) = NULL AS

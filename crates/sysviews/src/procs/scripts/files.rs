@@ -15,7 +15,7 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
     Script {
         name: "sp_spaceused",
-        about: "Shows what the current database takes, or a table of it.",
+        about: "Shows the space that the current database or one of its tables takes.",
         text: SPACE_USED,
     },
     Script {
@@ -92,8 +92,8 @@ BEGIN
 END
 RETURN 0;";
 
-/// What the catalog counts is kept right as it changes, and sizes come from the pages themselves: there is
-/// nothing for `@updateusage` to put right. No storage is remote.
+/// Counts of the catalog are updated with each change, and sizes come from the pages themselves, so
+/// `@updateusage` has nothing to correct. No storage is remote.
 const SPACE_USED: &str = "CREATE PROCEDURE sp_spaceused @objname nvarchar(776) = NULL, \
     @updateusage varchar(5) = 'false', @mode varchar(11) = 'ALL', @oneresultset bit = 0 AS
 SET NOCOUNT ON;

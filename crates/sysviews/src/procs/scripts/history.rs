@@ -15,7 +15,7 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Deletes the sets in `@sets`, what belongs to them, and media that have no set any more.
+/// Deletes the sets in `@sets`, their dependent rows, and media without sets.
 macro_rules! delete_sets {
     () => {
         "BEGIN TRANSACTION;

@@ -1,5 +1,4 @@
-//! System procedures that are T-SQL themselves, over the system views: what a view cannot tell they cannot
-//! either.
+//! System procedures that are T-SQL scripts over the system views.
 
 mod catalog;
 mod each;
@@ -21,12 +20,12 @@ static TABLES: &[&[Script]] = &[
     history::SCRIPTS,
 ];
 
-/// All of them, by table.
+/// All procedures, by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Script> {
     TABLES.iter().flat_map(|table| table.iter())
 }
 
-/// The text of a procedure, by its name in any case of letters.
+/// The text of the procedure with this name; case does not matter.
 pub fn script(name: &str) -> Option<&'static str> {
     let found = all().find(|s| s.name.eq_ignore_ascii_case(name));
     found.map(|s| s.text)

@@ -20,7 +20,7 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
 ];
 
-/// What `sp_help` calls the kinds of objects.
+/// The names of the kinds of objects in `sp_help`.
 const HELP: &str = "CREATE PROCEDURE sp_help @objname nvarchar(776) = NULL AS
 SET NOCOUNT ON;
 DECLARE @db sysname = DB_NAME();

@@ -3,14 +3,14 @@
 /// A procedure as text.
 pub(crate) struct Script {
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// Its description in one sentence.
     pub(crate) about: &'static str,
-    /// The statement that would make it.
+    /// Its CREATE PROCEDURE statement.
     pub(super) text: &'static str,
 }
 
 impl Script {
-    /// Its parameters, as they are written.
+    /// Its parameters as text.
     pub(crate) fn parameters(&self) -> &'static str {
         let head = self.text.split_once(" AS\n").map_or("", |(head, _)| head);
         let words = head.strip_prefix("CREATE PROCEDURE ").unwrap_or(head);

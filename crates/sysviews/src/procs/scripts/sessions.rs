@@ -5,12 +5,12 @@ use super::Script;
 pub(super) static SCRIPTS: &[Script] = &[
     Script {
         name: "sp_who",
-        about: "Shows the sessions: of a login, of a number, or those that do something ('active').",
+        about: "Shows the sessions: of a login, with a number, or those with a running batch ('active').",
         text: WHO,
     },
     Script {
         name: "sp_who2",
-        about: "Shows the sessions with what they have cost.",
+        about: "Shows the sessions with their cost.",
         text: WHO2,
     },
     Script {
@@ -20,7 +20,7 @@ pub(super) static SCRIPTS: &[Script] = &[
     },
 ];
 
-/// What `@loginame` asks for: `@spid`, `@login` or `@active`.
+/// The meaning of `@loginame`: sets `@spid`, `@login` or `@active`.
 macro_rules! whose {
     () => {
         "DECLARE @spid int, @login sysname, @active bit = 0;
@@ -58,7 +58,7 @@ ORDER BY s.session_id;
 RETURN 0;"
 );
 
-/// The columns are as wide as what stands in them, as SQL Server has it.
+/// As in SQL Server, the columns are as wide as their contents.
 const WHO2: &str = concat!(
     "CREATE PROCEDURE sp_who2 @loginame sysname = NULL AS
 SET NOCOUNT ON;

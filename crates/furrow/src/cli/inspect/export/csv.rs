@@ -12,7 +12,7 @@ pub(super) struct Csv<W: Write> {
 }
 
 impl<W: Write> Csv<W> {
-    /// Begins with the names of the columns.
+    /// Begins with a line of column names.
     pub(super) fn new(out: W, columns: &[(usize, &TableColumn)]) -> std::io::Result<Csv<W>> {
         let mut csv = Csv {
             out: BufWriter::with_capacity(1 << 16, out),

@@ -1,4 +1,4 @@
-//! `furrow inspect export`: the rows of a table into a file that other tools read.
+//! `furrow inspect export`: writes the rows of a table to a file that other tools read.
 
 mod csv;
 #[cfg(feature = "parquet")]
@@ -14,15 +14,15 @@ use furrow_types::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// Takes rows, in the order of the columns it was made for.
+/// Receives rows, with the columns in the order of its creation.
 trait Sink {
-    /// Takes a row.
+    /// Receives a row.
     fn row(&mut self, values: &[&Value]) -> std::io::Result<()>;
     /// Ends the file.
     fn finish(&mut self) -> std::io::Result<()>;
 }
 
-/// What came of it.
+/// The result of an export.
 struct Done {
     rows: u64,
     /// Rows and pages that could not be read.
@@ -97,7 +97,7 @@ fn to_file(
             .map_err(about)
             .and_then(|mut sink| write_rows(opened, table, columns, &mut sink, &about))
     };
-    // Half a file would be taken for a whole one.
+    // An incomplete file could be taken for a complete one.
     done.inspect_err(|_| kept.remove())
 }
 

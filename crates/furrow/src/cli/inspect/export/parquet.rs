@@ -13,7 +13,7 @@
 //! | `time` | time of day in nanoseconds |
 //! | `datetime`, `datetime2`, `smalldatetime` | timestamp without a zone, in microseconds |
 //!
-//! A seventh digit of a `datetime2` second has no room: it is cut off, and that is told.
+//! Parquet has no type for the seventh digit of a `datetime2` second: it is cut off, with a warning.
 
 use super::Sink;
 use crate::cli::out::OutFile;
@@ -43,7 +43,7 @@ fn io(error: ParquetError) -> std::io::Error {
     std::io::Error::other(error)
 }
 
-/// The values of a column that wait for their row group to be full.
+/// The values of a column that are collected until their row group is full.
 enum Waiting {
     Bits(Vec<bool>),
     Small(Vec<i32>),
@@ -100,7 +100,7 @@ impl Parquet {
         })
     }
 
-    /// What was lost on the way.
+    /// Warnings about values that Parquet could not represent exactly.
     pub(super) fn warnings(&self) -> Vec<String> {
         let cut = self.columns.iter().filter(|column| column.cut_off);
         cut.map(|column| {
@@ -150,7 +150,7 @@ impl Sink for Parquet {
     }
 }
 
-/// How many digits a decimal type has before and behind the point together.
+/// The precision of a decimal type.
 fn digits(data_type: &DataType) -> Option<(i32, i32)> {
     match data_type.id {
         TypeId::Decimal | TypeId::Numeric => {
@@ -228,7 +228,7 @@ fn waiting(physical: Physical) -> Waiting {
 }
 
 impl ColumnBuffer {
-    /// Takes a value; the bytes it weighs.
+    /// Appends a value; returns the bytes that it takes.
     fn push(&mut self, value: &Value) -> std::io::Result<usize> {
         if value.is_null() {
             self.present.push(0);
@@ -342,7 +342,7 @@ fn whole(value: &Value, cut_off: &mut bool) -> Option<i128> {
     Some(ticks.div_euclid(10))
 }
 
-/// A GUID in the order in which it is written, a decimal with its highest byte first.
+/// The bytes of a GUID in the order in which its text is written, or of a decimal, highest byte first.
 fn fixed(value: &Value) -> Option<Vec<u8>> {
     match value {
         Value::Guid(guid) => {

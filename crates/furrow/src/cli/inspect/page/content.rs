@@ -1,4 +1,4 @@
-//! What lies on a page behind its header.
+//! The content of a page behind its header.
 
 use furrow_datafile::{Database, Owner, Stored, StoredColumn, find_column};
 use furrow_format::boot::BOOT_PAGE;
@@ -8,7 +8,7 @@ use furrow_format::{
 };
 use furrow_types::Value;
 
-/// Records, and what maps and fixed pages say.
+/// Records, and the contents of maps and pages at fixed positions.
 #[derive(Default)]
 pub(super) struct Content {
     pub(super) records: Vec<RecordDump>,
@@ -16,21 +16,21 @@ pub(super) struct Content {
     pub(super) fields: Vec<(&'static str, String)>,
 }
 
-/// Pages of which a map says the same.
+/// Pages with the same value in a map.
 pub(super) struct Range {
     pub(super) first: PageId,
     pub(super) last: PageId,
     pub(super) says: String,
 }
 
-/// A slot, and the record it stands for.
+/// A slot and its record.
 pub(super) struct RecordDump {
     pub(super) slot: u16,
     pub(super) offset: u16,
     pub(super) length: usize,
     pub(super) kind: &'static str,
     pub(super) columns: Vec<(String, Cell)>,
-    /// What is remarkable: where a stub leads, what is wrong.
+    /// A remark: where a stub leads, or what is wrong.
     pub(super) note: Option<String>,
     pub(super) bytes: Vec<u8>,
 }
@@ -38,7 +38,7 @@ pub(super) struct RecordDump {
 /// A column's content in a record.
 pub(super) enum Cell {
     Value(Value),
-    /// The value lies elsewhere; the bytes lead there.
+    /// The value is stored elsewhere; the bytes lead there.
     Elsewhere(Vec<u8>),
     Unreadable(String),
 }
@@ -73,7 +73,7 @@ pub(super) fn content(
     content
 }
 
-/// What the records of a page are read by.
+/// How the records of a page are decoded.
 struct Look<'a> {
     page: Page<'a>,
     id: PageId,
@@ -134,7 +134,7 @@ impl Look<'_> {
             slot,
         };
         let leaf = self.page.page_type() == PageType::Data || self.page.level() == 0;
-        // The lowest level above the leaves of a clustered index may count as 0 as well.
+        // The lowest level above the leaves of a clustered index may be numbered 0, too.
         let inner = self.page.page_type() == PageType::Index
             && (!leaf || self.page.index_part() == 1 || self.of_clustered());
         for (name, column) in self.columns {
@@ -189,7 +189,7 @@ fn kind_word(kind: RecordKind) -> &'static str {
     }
 }
 
-/// Which value a piece is of, and what kind of piece it is.
+/// The value to which a piece belongs, and the kind of piece.
 fn fragment(bytes: &[u8]) -> Option<String> {
     let blob = u64::from_le_bytes(bytes.get(4..12)?.try_into().ok()?);
     let kind = u16::from_le_bytes(bytes.get(12..14)?.try_into().ok()?);
@@ -241,7 +241,7 @@ fn pfs_word(byte: PfsByte) -> String {
         }
         .to_owned(),
     ];
-    // Index pages have no class of fullness: they read as empty.
+    // PFS stores no fullness for index pages: it is shown only if it is not 0.
     if byte.is_allocated() && byte.fullness().percent() > 0 {
         words.push(format!("up to {}% full", byte.fullness().percent()));
     }
@@ -257,7 +257,7 @@ fn pfs_word(byte: PfsByte) -> String {
     words.join(", ")
 }
 
-/// The two words of a bit, set and not set.
+/// The two words for a bit that is set and not set.
 fn words_of(kind: PageType) -> [&'static str; 2] {
     match kind {
         PageType::Gam => ["not allocated", "allocated"],

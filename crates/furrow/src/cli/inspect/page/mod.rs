@@ -1,5 +1,5 @@
-//! `furrow inspect page`: one page, as its bytes say: header, slots, records by the columns of the table
-//! that owns it, allocation maps as ranges.
+//! `furrow inspect page`: the bytes of one page: header, slots, records by the columns of the table that owns
+//! it, allocation maps as ranges.
 
 mod content;
 mod print;
@@ -14,15 +14,15 @@ use furrow_format::catalog::unit_kind;
 use furrow_format::{FileId, Page, PageId, PageNo, Protection};
 use std::io::Write;
 
-/// What is shown of a page.
+/// The contents of a page for printing.
 struct Dump {
     file: String,
     id: PageId,
-    /// How it is protected, or what is wrong with it.
+    /// Its protection, or what is wrong with it.
     protection: Result<Protection, String>,
     header: Vec<(&'static str, Figure)>,
     owner: Option<Owner>,
-    /// By the PFS.
+    /// Whether it is in use, by the PFS.
     in_use: bool,
     content: Content,
 }
@@ -55,7 +55,7 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
             format!("there is no page {id}: {why}"),
         ));
     };
-    // What lies on a page that nothing uses is left over, and may be anything.
+    // The content of an unused page is left over, and may be anything.
     let allocated = is_allocated(&pages, id);
     let in_use = allocated != Ok(false);
     let dump = dump_of(&pages, &known, Page::new(&bytes), (id, in_use));
@@ -72,7 +72,7 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
         eprintln!("{}", damage_message(id, fault, &known, 0));
         code = FAILED;
     }
-    // Whether the page is in use could not be read, for its PFS page is damaged: another one than this.
+    // Whether the page is in use is unknown, because its PFS page, which is another page, is damaged.
     if let Some(error) = allocated
         .err()
         .filter(|e| e.page() != Some(id) || fault.is_none())
@@ -83,7 +83,7 @@ pub(super) fn run(options: &PageArguments) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// What is shown of a page, which is looked at without a catalog where that cannot be read.
+/// Decodes a page; without the catalog if that cannot be read.
 fn dump_of(
     pages: &Pages<'_>,
     known: &[SourceFile],
@@ -120,7 +120,7 @@ fn name_of(files: &[SourceFile], id: PageId) -> String {
     file.map_or_else(String::new, |file| file.name.clone())
 }
 
-/// `153` of the first file, or `3:153`.
+/// Parses `153`, a page of the first file, or `3:153`.
 fn page_id(text: &str, first: FileId) -> Result<PageId, Failure> {
     let wrong = || {
         let text = format!("'{text}' is no page; write a number, or file and number as 3:153");
@@ -164,7 +164,7 @@ fn header(page: Page<'_>) -> Vec<(&'static str, Figure)> {
     ]
 }
 
-/// What a unit holds, in a word.
+/// The content of a unit as one word.
 fn unit_word(kind: u8) -> &'static str {
     match kind {
         unit_kind::IN_ROW => "rows",

@@ -1,4 +1,4 @@
-//! A page for people, and for tools.
+//! Prints a page as text, or as JSON.
 
 use super::content::{Cell, RecordDump};
 use super::{Dump, Figure, table_of, unit_word};
@@ -194,7 +194,8 @@ fn record_json(record: &RecordDump) -> Json {
     })
 }
 
-/// Whole numbers and floating point as numbers, NULL as null, the rest as it prints: nothing is rounded.
+/// Whole numbers and floating point as numbers, NULL as null, other values in their printed form: no
+/// rounding.
 fn value_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
