@@ -29,7 +29,7 @@ mod tests;
 
 pub use options::{Devices, Options, Setting, Typed};
 
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, Value, quoted};
 use crate::workloads::beside::{self, Statement};
 use crate::workloads::place::{RunPlace, failed};
@@ -341,7 +341,7 @@ impl Experiment for Backup {
             "The table was filled with a text of which a quarter is random: other data compress otherwise."
                 .to_owned(),
             "NUL discards what is written: it shows reading and compressing, and is no backup.".to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 

@@ -26,7 +26,7 @@ mod tests;
 pub use options::{Mode, Options, Typed};
 
 use crate::backup::{ALONE_S, used_bytes};
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Need, Target, quoted};
 use crate::workloads::beside::{self, Statement};
 use crate::workloads::place::{RunPlace, failed};
@@ -243,7 +243,7 @@ impl Experiment for Check {
              and all tables are one batch already. A difference between these levels is noise."
                 .to_owned(),
             "The database is freshly loaded: damage and fragmentation are not measured.".to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 

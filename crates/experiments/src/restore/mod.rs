@@ -17,7 +17,7 @@
 //! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
 
 use crate::backup::{self, Options, Setting, Typed};
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, quoted};
 use crate::workloads::beside::{self, Statement};
 use crate::workloads::place::{RunPlace, failed};
@@ -296,8 +296,7 @@ impl Experiment for Restore {
                 .to_owned(),
             "The log of the backups is short: a backup taken under load has more to recover."
                 .to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is."
-                .to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 }

@@ -23,13 +23,12 @@ mod options;
 
 pub use options::{Options, Typed};
 
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, TargetError, quoted};
 use crate::workloads::figures;
 use crate::workloads::load::{self, End, Load};
-use crate::workloads::place::{RunPlace, failed};
+use crate::workloads::place::{RunPlace, failed, start_instance};
 use crate::workloads::script::Script;
-use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::{Forecast, Reset};
@@ -37,7 +36,6 @@ use furrow_lab::results::{self, Better, Figure, Run};
 use furrow_lab::size::size_text;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const FILES: &str = "files";
 const CACHE: &str = "cache";
@@ -253,7 +251,6 @@ impl Experiment for Scan {
 
     fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), StepError> {
         let tag = context.tag();
-        let volume: Arc<dyn Volume> = context.volume().clone();
         let mut is_started = false;
         for (n, (files, layout, volumes)) in self.variants().into_iter().enumerate() {
             let place = RunPlace::new(&volumes, None, files, &format!("{tag}_{n}"));
@@ -264,8 +261,7 @@ impl Experiment for Scan {
                     pool_bytes: self.options.pool_bytes(),
                     ..Startup::default()
                 };
-                context.claim_tree(&startup.directory)?;
-                self.target.start(&volume, &startup).map_err(failed)?;
+                start_instance(self.target.as_mut(), &startup, context)?;
                 is_started = true;
             }
             let made = self.layout(&place, files);
@@ -363,7 +359,7 @@ impl Experiment for Scan {
              spends its time elsewhere."
                 .to_owned(),
             "The databases are freshly loaded: fragmented tables are not measured.".to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 }
