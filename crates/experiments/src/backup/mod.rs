@@ -31,7 +31,7 @@ pub use options::{Devices, Options, Setting, Typed};
 
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, Value, quoted};
-use crate::workloads::beside::{self, Statement};
+use crate::workloads::beside::{self, BusyRows, Statement};
 use crate::workloads::place::{RunPlace, failed};
 use crate::workloads::prepared;
 use furrow_backup::media::Codec;
@@ -269,6 +269,8 @@ impl Experiment for Backup {
             users: self.options.users,
             alone_s: ALONE_S,
             volumes: &self.volumes(),
+            sessions: 1,
+            work: &BusyRows,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "backup", context)?;
         let seconds = run.response.unwrap_or(1.0).max(1e-6);
