@@ -1,5 +1,5 @@
-//! The experiment "does a table scan get faster or slower with more data files?"; and reports, beside it or in
-//! its place.
+//! The experiment "does a table scan get faster or slower with more data files?"; and reports, beside it or
+//! in its place.
 //!
 //! # Purpose
 //! One table of the same rows in databases that differ in their number of files and in the volumes that these
@@ -24,6 +24,7 @@
 
 mod options;
 mod queries;
+mod reports;
 #[cfg(test)]
 mod tests;
 
@@ -35,18 +36,15 @@ use crate::targets::{
 };
 use crate::workloads::beside::{self, BusyRows, Statement};
 use crate::workloads::load::Work;
-use crate::workloads::order_entry::conditions::{self, Moment};
-use crate::workloads::order_entry::{
-    self as order_entry, Calling, Churn, HotRows, Manner, OrderEntry, Population,
-};
+use crate::workloads::order_entry::{self as order_entry, Calling, Churn, Manner, OrderEntry};
 use crate::workloads::place::{RunPlace, failed, start_instance};
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::{Forecast, Reset};
 use furrow_lab::results::{self, Better, Figure, Run};
 use furrow_lab::size::size_text;
-use furrow_lab::terminal::Live;
 use queries::Query;
+use reports::{Reports, SEED, population};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -54,8 +52,6 @@ const FILES: &str = "files";
 const CACHE: &str = "cache";
 const LAYOUT: &str = "layout";
 const QUERY: &str = "query";
-/// The order-entry tables have the same rows in every database of every experiment.
-const SEED: u64 = 0x5CA_5EED;
 /// Seconds in which users work alone before a query begins beside them.
 const ALONE_S: f64 = 0.5;
 const TABLE: &str = "dbo.Scanned";
@@ -72,8 +68,7 @@ pub struct Scan {
     target: Box<dyn Target>,
     /// Databases that are prepared, by files and layout.
     databases: Vec<(u64, String, String)>,
-    /// What each report gives in the first database.
-    answers: Vec<(Query, Vec<Vec<Value>>)>,
+    reports: Reports,
 }
 
 impl Scan {
@@ -84,7 +79,7 @@ impl Scan {
             out_dir,
             target,
             databases: Vec::new(),
-            answers: Vec::new(),
+            reports: Reports::default(),
         }
     }
 
@@ -172,84 +167,18 @@ impl Scan {
         of_cell.or(first).unwrap_or(Query::Count)
     }
 
-    fn population(&self) -> Population {
-        Population::new(self.options.scale, SEED)
-    }
-
-    /// Loads the tables of reports; the first database gives the answers that the others have to give.
-    fn fill_orders(
-        &mut self,
-        database: &str,
-        context: &mut RunContext<'_>,
-    ) -> Result<(), StepError> {
-        let population = self.population();
-        let cancel = context.cancel_flag();
-        let mut live = |share: f64| {
-            context.live(&Live {
-                share: Some(share),
-                rate: None,
-                rate_unit: "rows/s".to_owned(),
-                free_bytes: None,
-            });
-        };
-        let target = self.target.as_ref();
-        order_entry::load(
-            target,
-            database,
-            &population,
-            HotRows::Packed,
-            cancel,
-            &mut live,
-        )?;
+    /// Fails where a count does not find all rows.
+    fn check_count(&self, database: &str) -> Result<(), StepError> {
         let mut session = self.session(database).map_err(failed)?;
-        session.batch("CHECKPOINT;").map_err(failed)?;
-        if !self.answers.is_empty() {
-            return Ok(());
-        }
-        for query in self.options.queries.clone() {
-            if query.is_report() {
-                let reply = session.batch(query.text()).map_err(failed)?;
-                self.answers.push((query, reply.rows));
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a query of the run gives what it should.
-    fn check_answer(&self, query: Query, database: &str) -> Result<(), StepError> {
-        let mut session = self.session(database).map_err(failed)?;
-        if self.options.beside > 0 {
-            let target = self.target.as_ref();
-            let broken = conditions::broken(target, database, self.options.scale, Moment::Run);
-            let broken = broken.map_err(failed)?;
-            if !broken.is_empty() {
-                return Err(StepError::Failed(broken.join("; ")));
-            }
-        }
-        if query.is_report() && self.options.beside > 0 {
-            return Ok(());
-        }
-        let reply = session.batch(query.text()).map_err(failed)?;
-        let known = self.answers.iter().find(|(of, _)| *of == query);
-        if let Some((_, rows)) = known {
-            if reply.rows == *rows {
-                return Ok(());
-            }
-            let text = format!(
-                "the report {} differs from that of the first database",
-                query.word()
-            );
-            return Err(StepError::Failed(text));
-        }
+        let reply = session.batch(Query::Count.text()).map_err(failed)?;
         let found = reply.scalar().map_or(0, Value::count);
-        if found != self.rows() {
-            let text = format!(
-                "a scan finds {found} rows where {} were inserted",
-                self.rows()
-            );
-            return Err(StepError::Failed(text));
+        if found == self.rows() {
+            return Ok(());
         }
-        Ok(())
+        Err(StepError::Failed(format!(
+            "a scan finds {found} rows where {} were inserted",
+            self.rows()
+        )))
     }
 }
 
@@ -382,7 +311,9 @@ impl Experiment for Scan {
                 self.fill(&place.name, context)?;
             }
             if self.options.has_orders() {
-                self.fill_orders(&place.name, context)?;
+                let target = self.target.as_ref();
+                self.reports
+                    .fill(target, &place.name, &self.options, context)?;
             }
             self.databases.push((files, layout, place.name));
         }
@@ -411,7 +342,7 @@ impl Experiment for Scan {
                 has_pauses: false,
             };
             let seed = SEED + u64::from(context.run_id());
-            orders = OrderEntry::new(target, &database, self.population(), manner, seed)?;
+            orders = OrderEntry::new(target, &database, population(&self.options), manner, seed)?;
             &orders
         } else {
             &BusyRows
@@ -451,7 +382,14 @@ impl Experiment for Scan {
     ) -> Result<(), StepError> {
         let database = self.database_of(cell).unwrap_or_default().to_owned();
         let query = self.query_of(cell);
-        self.check_answer(query, &database)?;
+        if query == Query::Count {
+            self.check_count(&database)?;
+        }
+        if self.options.has_orders() {
+            let target = self.target.as_ref();
+            self.reports
+                .check(target, &database, query, &self.options)?;
+        }
         let read: u64 = record.files.iter().map(|file| file.bytes_read).sum();
         // A report reads a part of the tables; users beside it read what they need.
         let (least, most) = match query {

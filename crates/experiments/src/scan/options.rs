@@ -56,8 +56,8 @@ pub struct Typed {
     /// such as 'a|a,b' [default: in --out]
     #[arg(long, value_name = "DIR,..|..")]
     layouts: Option<String>,
-    /// What is asked: count (all rows of one large table), or a report over the tables of the order-entry load:
-    /// stock-value, best-sellers, delayed-orders; several make a factor [default: count]
+    /// What is asked: count (all rows of one large table), or a report over the tables of the order-entry
+    /// load: stock-value, best-sellers, delayed-orders; several make a factor [default: count]
     #[arg(long, value_delimiter = ',', value_parser = Query::parse, value_name = "WORD,...")]
     query: Option<Vec<Query>>,
     /// Warehouses that reports read, of about 80 MB each [default: 1]

@@ -47,9 +47,9 @@ impl Query {
         match self {
             Query::Count => "SELECT COUNT_BIG(*) FROM dbo.Scanned WITH (INDEX (1));",
             Query::StockValue => {
-                "SELECT asked.w_id, asked.d_id, COUNT_BIG(*) AS items, SUM(s_quantity * i_price) AS stock_value \
-                 FROM (SELECT DISTINCT ol_w_id AS w_id, ol_d_id AS d_id, ol_i_id AS i_id FROM dbo.order_line) \
-                 AS asked \
+                "SELECT asked.w_id, asked.d_id, COUNT_BIG(*) AS items, SUM(s_quantity * i_price) AS \
+                 stock_value FROM (SELECT DISTINCT ol_w_id AS w_id, ol_d_id AS d_id, ol_i_id AS i_id \
+                 FROM dbo.order_line) AS asked \
                  JOIN dbo.stock ON s_w_id = asked.w_id AND s_i_id = asked.i_id \
                  JOIN dbo.item ON item.i_id = asked.i_id \
                  GROUP BY asked.w_id, asked.d_id ORDER BY asked.w_id, asked.d_id;"

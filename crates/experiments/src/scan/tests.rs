@@ -2,6 +2,11 @@
 
 use super::*;
 use crate::testing::{made, run_blocks};
+use crate::workloads::prepared::session_in;
+use furrow_io::{MemoryVolume, Volume};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 #[test]
 fn reports_give_the_same_rows_whatever_the_number_of_files() {
@@ -43,40 +48,34 @@ fn reports_beside_the_load_count_only_while_its_conditions_hold() {
 fn an_answer_that_differs_from_the_first_database_fails_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let words = "--files 1 --query delayed-orders --part 100";
-    let mut scan = made::<Scan>(dir.path(), words).unwrap();
-    let volume: Arc<dyn furrow_io::Volume> = Arc::new(furrow_io::MemoryVolume::new());
+    let scan = made::<Scan>(dir.path(), words).unwrap();
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
     let startup = Startup {
         directory: "/i".into(),
         pool_bytes: 32 << 20,
         ..Startup::default()
     };
-    scan.target.start(&volume, &startup).unwrap();
+    let mut target = Embedded::new();
+    target.start(&volume, &startup).unwrap();
+    let log = (Path::new("/log.ldf"), 16 << 20);
     let data = ["/data1.mdf".into()];
-    let log = (std::path::Path::new("/log.ldf"), 16 << 20);
     let layout = DatabaseLayout::even("reported", &data, 16 << 20, log);
-    scan.target.create_database(&layout).unwrap();
-    let cancel = std::sync::atomic::AtomicBool::new(false);
-    let (target, population) = (scan.target.as_ref(), scan.population());
-    order_entry::load(
-        target,
-        "reported",
-        &population,
-        HotRows::Packed,
-        &cancel,
-        &mut |_| {},
-    )
-    .unwrap();
-    let mut session = scan.session("reported").unwrap();
+    target.create_database(&layout).unwrap();
+    let cancel = AtomicBool::new(false);
+    let mut reports = Reports::default();
+    let mut live = |_: f64| {};
+    let how: (_, &mut dyn FnMut(f64)) = (&cancel, &mut live);
+    reports
+        .load(&target, "reported", &scan.options, how)
+        .unwrap();
     let query = Query::DelayedOrders;
+    let check = || reports.check(&target, "reported", query, &scan.options);
+    assert!(check().is_ok());
+    let mut session = session_in(&target, "reported").unwrap();
     let rows = session.batch(query.text()).unwrap().rows;
     assert_eq!(rows.len(), 10, "each district has orders that wait");
-    scan.answers.push((query, rows));
-    assert!(scan.check_answer(query, "reported").is_ok());
     session.batch("DELETE TOP (1) dbo.new_order;").unwrap();
-    let wrong = scan
-        .check_answer(query, "reported")
-        .unwrap_err()
-        .to_string();
+    let wrong = check().unwrap_err().to_string();
     assert!(wrong.contains("delayed-orders differs"), "{wrong}");
 }
 

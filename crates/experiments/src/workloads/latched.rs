@@ -12,7 +12,9 @@ use furrow_lab::results::{self, Figure, Run};
 use std::path::PathBuf;
 
 /// What experiments say that look at the latches of pages.
-pub(crate) const FEW_PROCESSORS: &str = "Contention of latches needs threads that run at the same time: few processors show little of it.";
+pub(crate) const FEW_PROCESSORS: &str = "Contention of latches needs threads that run at the same time: \
+    few processors show little of it.";
+
 /// Runs the load. The run has its counters, latencies and waits for latches of pages; `word` stands for what
 /// one piece of work is.
 pub(crate) fn run(
