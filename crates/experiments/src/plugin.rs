@@ -9,6 +9,10 @@ use furrow_lab::experiment::{Experiment, OptionsError};
 use furrow_lab::plan::Plan;
 use std::path::{Path, PathBuf};
 
+/// The limit that every experiment states.
+pub(crate) const NOT_SQL_SERVER: &str =
+    "The engine is Furrow, not SQL Server: a difference carries over where its cause is.";
+
 /// The circumstances under which an experiment is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Start {

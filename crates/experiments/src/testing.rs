@@ -6,7 +6,7 @@ use furrow_io::{SystemVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::Plan;
-use furrow_lab::results::Results;
+use furrow_lab::results::{Results, Section};
 use furrow_lab::runner::{Runner, RunnerSetup, Stop};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,7 +44,9 @@ pub(crate) fn run_blocks<P: Plugin>(out: &Path, words: &str) -> Results {
     let results = runner.results(&experiment, Environment::default());
     assert_eq!(results.problems(), Vec::<String>::new());
     let page = furrow_lab::report::render(&results);
-    assert_eq!(page.contains("MODEL"), !results.models.is_empty());
+    let is_modelled = |section: &Section| section.heading.starts_with("Modelled");
+    let has_model = !results.models.is_empty() || results.sections.iter().any(is_modelled);
+    assert_eq!(page.contains("MODEL"), has_model);
     let left = SystemVolume::new().list(out).unwrap();
     assert_eq!(left, [out.join("journal.jsonl")]);
     results

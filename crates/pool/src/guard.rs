@@ -6,11 +6,15 @@
 )]
 
 use crate::core::Core;
+use crate::frame::Frame;
 use crate::key::PageKey;
 use crate::mode::{Ex, LatchMode, Mode, Sh, Up};
 use crate::rank::{self, LatchRank};
 use crate::watch::PageMark;
 use furrow_format::{Lsn, PageBuf};
+use furrow_io::time::Moment;
+use furrow_observe::latches::PageLatchKey;
+use furrow_observe::task;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -25,8 +29,60 @@ pub struct PageGuard<'p, M: Mode> {
     index: u32,
     mode: M,
     rank: LatchRank,
+    held: Held,
     /// Latches belong to threads: their order is asserted per thread.
     not_send: PhantomData<*const ()>,
+}
+
+/// Since when the latch of an allocation page is held UP or EX.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    /// The mode that was asked for.
+    mode: LatchMode,
+    /// Zero where holds are not timed.
+    since: Moment,
+}
+
+impl Held {
+    const UNTIMED: Held = Held {
+        mode: LatchMode::Sh,
+        since: Moment::from_ns(0),
+    };
+
+    #[inline]
+    fn begin(mode: LatchMode, rank: LatchRank) -> Held {
+        if rank.allocation_map().is_none() || mode == LatchMode::Sh {
+            return Held::UNTIMED;
+        }
+        Held {
+            mode,
+            since: Moment::now(),
+        }
+    }
+
+    /// How long it was, in nanoseconds; `None` where it is not timed.
+    #[inline]
+    fn elapsed_ns(self) -> Option<u64> {
+        let is_timed = self.since > Held::UNTIMED.since;
+        is_timed.then(|| self.since.elapsed_ns())
+    }
+}
+
+/// Charges a hold that has ended.
+#[cold]
+fn charge_hold(key: PageKey, rank: LatchRank, mode: LatchMode, hold_ns: u64) {
+    let Some(kind) = rank.allocation_map() else {
+        return;
+    };
+    let row = PageLatchKey {
+        db: key.db.0,
+        kind,
+        mode: mode.name(),
+        page: Some((key.page.file.0, key.page.page.0)),
+    };
+    let task = task::current();
+    let pages = &task.instruments().latches.pages;
+    pages.charge_hold(row, hold_ns);
 }
 
 /// A page latched SH.
@@ -50,6 +106,7 @@ impl<'p, M: Mode> PageGuard<'p, M> {
             index,
             mode,
             rank,
+            held: Held::begin(mode.latch_mode(), rank),
             not_send: PhantomData,
         }
     }
@@ -85,6 +142,21 @@ impl<'p, M: Mode> PageGuard<'p, M> {
         self.core.frames[self.index as usize].is_dirty()
     }
 
+    /// Releases the latch by `release`, and charges its hold.
+    #[inline]
+    fn end_hold(&mut self, release: impl FnOnce(&Frame)) {
+        let (held, frame) = (self.held, &self.core.frames[self.index as usize]);
+        self.held = Held::UNTIMED;
+        match held.elapsed_ns() {
+            None => release(frame),
+            Some(hold_ns) => {
+                let key = PageKey::unpack(frame.key_word());
+                release(frame);
+                charge_hold(key, self.rank, held.mode, hold_ns);
+            }
+        }
+    }
+
     /// The same latch under another type.
     fn retype<N: Mode>(self, mode: N) -> PageGuard<'p, N> {
         let old = ManuallyDrop::new(self);
@@ -93,6 +165,7 @@ impl<'p, M: Mode> PageGuard<'p, M> {
             index: old.index,
             mode,
             rank: old.rank,
+            held: old.held,
             not_send: PhantomData,
         }
     }
@@ -148,10 +221,8 @@ impl<'p> PageUpdate<'p> {
     }
 
     /// Lets another updater in.
-    pub fn downgrade(self) -> PageRead<'p> {
-        self.core.frames[self.index as usize]
-            .latch
-            .downgrade_update();
+    pub fn downgrade(mut self) -> PageRead<'p> {
+        self.end_hold(|frame| frame.latch.downgrade_update());
         self.retype(Sh)
     }
 }
@@ -189,14 +260,12 @@ impl<'p> PageWrite<'p> {
     }
 
     /// Lets readers in. A page that was created and never changed may be dropped only as a [`PageWrite`].
-    pub fn downgrade(self) -> PageRead<'p> {
+    pub fn downgrade(mut self) -> PageRead<'p> {
         debug_assert!(
             !self.core.frames[self.index as usize].is_fresh(),
             "not formatted yet"
         );
-        self.core.frames[self.index as usize]
-            .latch
-            .downgrade(LatchMode::Sh);
+        self.end_hold(|frame| frame.latch.downgrade(LatchMode::Sh));
         self.retype(Sh)
     }
 }
@@ -228,12 +297,14 @@ impl<M: Mode> Drop for PageGuard<'_, M> {
     fn drop(&mut self) {
         rank::left(self.rank);
         let mode = self.mode.latch_mode();
-        let frame = &self.core.frames[self.index as usize];
-        if mode == LatchMode::Ex && frame.is_fresh() {
-            self.core.give_up(self.index);
-        } else {
-            frame.latch.release(mode);
-        }
+        let (core, index) = (self.core, self.index);
+        self.end_hold(|frame| {
+            if mode == LatchMode::Ex && frame.is_fresh() {
+                core.give_up(index);
+            } else {
+                frame.latch.release(mode);
+            }
+        });
     }
 }
 

@@ -5,6 +5,8 @@
 //! Within a rank the caller follows an order of its own (parent before child, left before right). Requests
 //! that never block are exempt.
 
+use furrow_observe::latches::PageKind;
+
 /// Place of a page's kind in the latch order, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
@@ -25,6 +27,19 @@ pub enum LatchRank {
     FileHeader,
     /// The boot page.
     Boot,
+}
+
+impl LatchRank {
+    /// The kind of page, where the rank is that of PFS, GAM or SGAM pages.
+    #[inline]
+    pub(crate) fn allocation_map(self) -> Option<PageKind> {
+        match self {
+            LatchRank::Pfs => Some(PageKind::Pfs),
+            LatchRank::Gam => Some(PageKind::Gam),
+            LatchRank::Sgam => Some(PageKind::Sgam),
+            _ => None,
+        }
+    }
 }
 
 /// The ranks in their order: name, and the pages of that rank.

@@ -46,6 +46,7 @@ mod model;
 mod multiple;
 pub mod noise;
 pub mod power;
+pub mod queue;
 mod race;
 mod ratio;
 mod robust;

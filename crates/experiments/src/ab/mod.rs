@@ -24,7 +24,7 @@ mod options;
 
 pub use options::{Options, Typed};
 
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::settings::Settings;
 use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, quoted};
 use crate::workloads::figures;
@@ -300,7 +300,7 @@ impl Experiment for Ab {
 
     fn limits(&self) -> Vec<String> {
         let mut limits = vec![
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
             "Every run begins with a fresh database: what a setting does to one that has grown for years is \
              not measured."
                 .to_owned(),

@@ -29,9 +29,9 @@ mod tests;
 
 pub use options::{Devices, Options, Setting, Typed};
 
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, Value, quoted};
-use crate::workloads::beside::{self, Statement};
+use crate::workloads::beside::{self, BusyRows, Statement};
 use crate::workloads::place::{RunPlace, failed};
 use crate::workloads::prepared;
 use furrow_backup::media::Codec;
@@ -269,6 +269,8 @@ impl Experiment for Backup {
             users: self.options.users,
             alone_s: ALONE_S,
             volumes: &self.volumes(),
+            sessions: 1,
+            work: &BusyRows,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "backup", context)?;
         let seconds = run.response.unwrap_or(1.0).max(1e-6);
@@ -341,7 +343,7 @@ impl Experiment for Backup {
             "The table was filled with a text of which a quarter is random: other data compress otherwise."
                 .to_owned(),
             "NUL discards what is written: it shows reading and compressing, and is no backup.".to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 

@@ -26,9 +26,9 @@ mod tests;
 pub use options::{Mode, Options, Typed};
 
 use crate::backup::{ALONE_S, used_bytes};
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Need, Target, quoted};
-use crate::workloads::beside::{self, Statement};
+use crate::workloads::beside::{self, BusyRows, Statement};
 use crate::workloads::place::{RunPlace, failed};
 use crate::workloads::prepared;
 use furrow_io::Volume;
@@ -201,6 +201,8 @@ impl Experiment for Check {
             users: self.options.users,
             alone_s: ALONE_S,
             volumes: &self.volumes(),
+            sessions: 1,
+            work: &BusyRows,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "check", context)?;
         let seconds = run.response.unwrap_or(1.0).max(1e-6);
@@ -243,7 +245,7 @@ impl Experiment for Check {
              and all tables are one batch already. A difference between these levels is noise."
                 .to_owned(),
             "The database is freshly loaded: damage and fragmentation are not measured.".to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 

@@ -17,9 +17,9 @@
 //! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
 
 use crate::backup::{self, Options, Setting, Typed};
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, quoted};
-use crate::workloads::beside::{self, Statement};
+use crate::workloads::beside::{self, BusyRows, Statement};
 use crate::workloads::place::{RunPlace, failed};
 use crate::workloads::prepared::{self, literal};
 use furrow_io::Volume;
@@ -235,6 +235,8 @@ impl Experiment for Restore {
             users: self.options.users,
             alone_s: backup::ALONE_S,
             volumes: &self.volumes(),
+            sessions: 1,
+            work: &BusyRows,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "restore", context)?;
         let rate = copy.bytes as f64 / MIB / run.response.unwrap_or(1.0).max(1e-6);
@@ -296,8 +298,7 @@ impl Experiment for Restore {
                 .to_owned(),
             "The log of the backups is short: a backup taken under load has more to recover."
                 .to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is."
-                .to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 }

@@ -1,47 +1,59 @@
-//! The experiment "does a table scan get faster or slower with more data files?"
+//! The experiment "does a table scan get faster or slower with more data files?"; and reports, beside it or
+//! in its place.
 //!
 //! # Purpose
 //! One table of the same rows in databases that differ in their number of files and in the volumes that these
-//! lie on; scanned with everything in memory, and with nothing in memory.
+//! lie on; scanned with everything in memory, and with nothing in memory. Reports over the tables of the
+//! order-entry load join, group and sort; users may run that load meanwhile.
 //!
 //! # Invariants
 //! 1. All databases are made once, in one instance, by the same statements: the same rows, the same total of
-//!    file sizes. All runs scan them; no run changes them.
+//!    file sizes. All runs scan them; no run changes them but with `--beside`.
 //! 2. A cold scan begins after DBCC DROPCLEANBUFFERS, a warm one after a scan that is not measured. The pool
 //!    holds the whole table. Files are read past the page cache of the system where it allows that.
-//! 3. A run counts only when each scan found all rows.
+//! 3. A run counts only when each scan found all rows. A report has to give the rows that it gives in the
+//!    first database; beside users, the 12 consistency conditions have to hold after it.
 //!
 //! # How a run goes
 //! 1. *Prepare*, once: instance, databases, rows, a checkpoint.
 //! 2. *Set-up*: pages dropped, or read.
-//! 3. *Measure*: each session scans the table once; the response is the time until the last one is done.
+//! 3. *Measure*: each session asks once; the response is the time until the last one is done.
 //!
 //! # What can fail
 //! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
 
 mod options;
+mod queries;
+mod reports;
+#[cfg(test)]
+mod tests;
 
 pub use options::{Options, Typed};
 
-use crate::plugin::{Plugin, Start};
-use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, TargetError, quoted};
-use crate::workloads::figures;
-use crate::workloads::load::{self, End, Load};
-use crate::workloads::place::{RunPlace, failed};
-use crate::workloads::script::Script;
-use furrow_io::Volume;
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
+use crate::targets::{
+    DatabaseLayout, Embedded, Session, Startup, Target, TargetError, Value, quoted,
+};
+use crate::workloads::beside::{self, BusyRows, Statement};
+use crate::workloads::load::Work;
+use crate::workloads::order_entry::{self as order_entry, Calling, Churn, Manner, OrderEntry};
+use crate::workloads::place::{RunPlace, failed, start_instance};
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::{Forecast, Reset};
 use furrow_lab::results::{self, Better, Figure, Run};
 use furrow_lab::size::size_text;
+use queries::Query;
+use reports::{Reports, SEED, population};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 const FILES: &str = "files";
 const CACHE: &str = "cache";
 const LAYOUT: &str = "layout";
+const QUERY: &str = "query";
+/// Seconds in which users work alone before a query begins beside them.
+const ALONE_S: f64 = 0.5;
 const TABLE: &str = "dbo.Scanned";
 /// A row takes a page.
 const ROW_BYTES: u64 = 8192;
@@ -56,6 +68,7 @@ pub struct Scan {
     target: Box<dyn Target>,
     /// Databases that are prepared, by files and layout.
     databases: Vec<(u64, String, String)>,
+    reports: Reports,
 }
 
 impl Scan {
@@ -66,6 +79,7 @@ impl Scan {
             out_dir,
             target,
             databases: Vec::new(),
+            reports: Reports::default(),
         }
     }
 
@@ -145,8 +159,26 @@ impl Scan {
         )
     }
 
-    fn query(&self) -> String {
-        format!("SELECT COUNT_BIG(*) FROM {TABLE} WITH (INDEX (1));")
+    fn query_of(&self, cell: &Cell) -> Query {
+        let of_cell = cell
+            .level(QUERY)
+            .and_then(|level| Query::parse(&level.key).ok());
+        let first = self.options.queries.first().copied();
+        of_cell.or(first).unwrap_or(Query::Count)
+    }
+
+    /// Fails where a count does not find all rows.
+    fn check_count(&self, database: &str) -> Result<(), StepError> {
+        let mut session = self.session(database).map_err(failed)?;
+        let reply = session.batch(Query::Count.text()).map_err(failed)?;
+        let found = reply.scalar().map_or(0, Value::count);
+        if found == self.rows() {
+            return Ok(());
+        }
+        Err(StepError::Failed(format!(
+            "a scan finds {found} rows where {} were inserted",
+            self.rows()
+        )))
     }
 }
 
@@ -204,6 +236,10 @@ impl Experiment for Scan {
             let words: Vec<&str> = self.options.layouts.iter().map(|l| l.0.as_str()).collect();
             factors.push(Factor::words(LAYOUT, &words));
         }
+        if self.options.queries.len() > 1 {
+            let words: Vec<&str> = self.options.queries.iter().map(|q| q.word()).collect();
+            factors.push(Factor::words(QUERY, &words));
+        }
         factors
     }
 
@@ -231,7 +267,7 @@ impl Experiment for Scan {
         self.options.pool_bytes()
     }
 
-    fn forecast(&self, _cell: &Cell) -> Forecast {
+    fn forecast(&self, cell: &Cell) -> Forecast {
         let mut peak_bytes: Vec<(PathBuf, u64)> = Vec::new();
         for (files, _, volumes) in self.variants() {
             let place = RunPlace::new(&volumes, None, files, "HASH_START_p1");
@@ -246,14 +282,13 @@ impl Experiment for Scan {
             steps: vec![
                 format!("once: make {} databases", self.variants().len()),
                 "cold: DBCC DROPCLEANBUFFERS; warm: one scan unmeasured".to_owned(),
-                self.query(),
+                self.query_of(cell).text().to_owned(),
             ],
         }
     }
 
     fn prepare(&mut self, context: &mut RunContext<'_>) -> Result<(), StepError> {
         let tag = context.tag();
-        let volume: Arc<dyn Volume> = context.volume().clone();
         let mut is_started = false;
         for (n, (files, layout, volumes)) in self.variants().into_iter().enumerate() {
             let place = RunPlace::new(&volumes, None, files, &format!("{tag}_{n}"));
@@ -264,8 +299,7 @@ impl Experiment for Scan {
                     pool_bytes: self.options.pool_bytes(),
                     ..Startup::default()
                 };
-                context.claim_tree(&startup.directory)?;
-                self.target.start(&volume, &startup).map_err(failed)?;
+                start_instance(self.target.as_mut(), &startup, context)?;
                 is_started = true;
             }
             let made = self.layout(&place, files);
@@ -273,7 +307,14 @@ impl Experiment for Scan {
                 context.claim_file(&path)?;
             }
             self.target.create_database(&made).map_err(failed)?;
-            self.fill(&place.name, context)?;
+            if self.options.has_scanned() {
+                self.fill(&place.name, context)?;
+            }
+            if self.options.has_orders() {
+                let target = self.target.as_ref();
+                self.reports
+                    .fill(target, &place.name, &self.options, context)?;
+            }
             self.databases.push((files, layout, place.name));
         }
         Ok(())
@@ -284,35 +325,52 @@ impl Experiment for Scan {
         let mut session = self.session(&database).map_err(failed)?;
         let text = match Scan::is_cold(cell) {
             true => "CHECKPOINT; DBCC DROPCLEANBUFFERS WITH NO_INFOMSGS;".to_owned(),
-            false => self.query(),
+            false => self.query_of(cell).text().to_owned(),
         };
         session.batch(&text).map(|_| ()).map_err(failed)
     }
 
     fn measure(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
         let database = self.database_of(cell).unwrap_or_default().to_owned();
-        let load = Load {
-            database,
-            sessions: self.options.sessions,
-            end: End::Units(u64::from(self.options.sessions)),
-            rate: None,
-            unit: "scans",
-            looks_at_extents: false,
+        let query = self.query_of(cell);
+        let target = self.target.as_ref();
+        let orders;
+        let work: &dyn Work = if self.options.beside > 0 {
+            let manner = Manner {
+                calling: Calling::Statements,
+                churn: Churn::Off,
+                has_pauses: false,
+            };
+            let seed = SEED + u64::from(context.run_id());
+            orders = OrderEntry::new(target, &database, population(&self.options), manner, seed)?;
+            &orders
+        } else {
+            &BusyRows
         };
-        let script = Script { text: self.query() };
-        let worked = load::run(self.target.as_ref(), &load, &script, context)?;
-        let mut run = Run::default();
-        figures::fill(&mut run, &worked, "scans", "scan", &self.volumes());
-        let rows = self.rows() * u64::from(self.options.sessions);
-        let megabytes = (rows * ROW_BYTES) as f64 / f64::from(1 << 20);
+        let statement = Statement {
+            text: query.text().to_owned(),
+            database: &database,
+            users: self.options.beside,
+            alone_s: ALONE_S,
+            volumes: &self.volumes(),
+            sessions: self.options.sessions,
+            work,
+        };
+        let mut run = beside::run(target, &statement, "scan", context)?;
+        let seconds = run.response.unwrap_or(1.0).max(1e-9);
         let read: u64 = run.files.iter().map(|file| file.bytes_read).sum();
-        run.response = Some(worked.seconds);
-        run.rows = Some(rows);
-        run.rows_per_s = Some(rows as f64 / worked.seconds);
-        run.figures = vec![
-            Figure::higher("scanned", "MB/s", megabytes / worked.seconds),
-            Figure::neutral("read from files", "MB", read as f64 / f64::from(1 << 20)),
-        ];
+        let mut figures = Vec::new();
+        if query == Query::Count {
+            let rows = self.rows() * u64::from(self.options.sessions);
+            let megabytes = (rows * ROW_BYTES) as f64 / f64::from(1 << 20);
+            run.rows = Some(rows);
+            run.rows_per_s = Some(rows as f64 / seconds);
+            figures.push(Figure::higher("scanned", "MB/s", megabytes / seconds));
+        }
+        let megabytes = read as f64 / f64::from(1 << 20);
+        figures.push(Figure::neutral("read from files", "MB", megabytes));
+        figures.append(&mut run.figures);
+        run.figures = figures;
         Ok(run)
     }
 
@@ -323,24 +381,30 @@ impl Experiment for Scan {
         _context: &mut RunContext<'_>,
     ) -> Result<(), StepError> {
         let database = self.database_of(cell).unwrap_or_default().to_owned();
-        let mut session = self.session(&database).map_err(failed)?;
-        let reply = session.batch(&self.query()).map_err(failed)?;
-        let found = reply.scalar().map_or(0, crate::targets::Value::count);
-        if found != self.rows() {
-            let text = format!(
-                "a scan finds {found} rows where {} were inserted",
-                self.rows()
-            );
-            return Err(StepError::Failed(text));
+        let query = self.query_of(cell);
+        if query == Query::Count {
+            self.check_count(&database)?;
+        }
+        if self.options.has_orders() {
+            let target = self.target.as_ref();
+            self.reports
+                .check(target, &database, query, &self.options)?;
         }
         let read: u64 = record.files.iter().map(|file| file.bytes_read).sum();
-        let whole = self.rows() * ROW_BYTES;
+        // A report reads a part of the tables; users beside it read what they need.
+        let (least, most) = match query {
+            Query::Count => (
+                self.rows() * ROW_BYTES / 10 * 9,
+                self.rows() * ROW_BYTES / 10,
+            ),
+            _ => (1, self.options.scale.bytes() / 10),
+        };
         match Scan::is_cold(cell) {
-            true if read < whole / 10 * 9 => Err(StepError::Failed(format!(
+            true if read < least => Err(StepError::Failed(format!(
                 "a cold scan read {} from the files, less than the table has: it was not cold",
                 size_text(read)
             ))),
-            false if read > whole / 10 => Err(StepError::Failed(format!(
+            false if read > most && self.options.beside == 0 => Err(StepError::Failed(format!(
                 "a warm scan read {} from the files: give a larger --pool",
                 size_text(read)
             ))),
@@ -358,12 +422,25 @@ impl Experiment for Scan {
     }
 
     fn limits(&self) -> Vec<String> {
-        vec![
-            "The table is scanned in key order by statements that count its rows: a plan that sorts or joins \
-             spends its time elsewhere."
+        let mut limits = vec![
+            "A count scans the table in key order: a plan that sorts or joins spends its time elsewhere, as \
+             the reports do."
+                .to_owned(),
+            "Every plan runs in the thread of its session: there are no parallel plans (MAXDOP is 1)."
                 .to_owned(),
             "The databases are freshly loaded: fragmented tables are not measured.".to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
-        ]
+            NOT_SQL_SERVER.to_owned(),
+        ];
+        if self.options.has_orders() {
+            limits.push(order_entry::DISCLAIMER.to_owned());
+        }
+        if self.options.beside > 0 {
+            limits.push(
+                "Users add orders in every run, so that a later run has more rows to report on: the order of \
+                 the runs is random in blocks."
+                    .to_owned(),
+            );
+        }
+        limits
     }
 }

@@ -1,7 +1,9 @@
 //! What may be chosen for a scan.
 
+use super::queries::Query;
 use crate::layouts::{layouts, record_layouts};
 use crate::plugin::Start;
+use crate::workloads::order_entry::Scale;
 use clap::Args;
 use furrow_lab::experiment::OptionsError;
 use furrow_lab::size::{parse_size, size_text};
@@ -54,6 +56,20 @@ pub struct Typed {
     /// such as 'a|a,b' [default: in --out]
     #[arg(long, value_name = "DIR,..|..")]
     layouts: Option<String>,
+    /// What is asked: count (all rows of one large table), or a report over the tables of the order-entry
+    /// load: stock-value, best-sellers, delayed-orders; several make a factor [default: count]
+    #[arg(long, value_delimiter = ',', value_parser = Query::parse, value_name = "WORD,...")]
+    query: Option<Vec<Query>>,
+    /// Warehouses that reports read, of about 80 MB each [default: 1]
+    #[arg(long, value_name = "N")]
+    warehouses: Option<u32>,
+    /// One part in so many of the customers, orders and items of a warehouse: 1, 10 or 100 [default: 1, with
+    /// --quick 10]
+    #[arg(long, value_name = "N")]
+    part: Option<u32>,
+    /// Users that run the order-entry load beside a report or a scan [default: 0]
+    #[arg(long, value_name = "N")]
+    beside: Option<u32>,
     /// Sessions that scan at the same time [default: 1]
     #[arg(long, value_name = "N")]
     sessions: Option<u32>,
@@ -74,12 +90,27 @@ pub struct Options {
     pub caches: Vec<Cache>,
     /// Layouts by name; a layout without directories lies in the output directory.
     pub layouts: Vec<(String, Vec<PathBuf>)>,
+    /// What is asked.
+    pub queries: Vec<Query>,
+    /// The tables of the order-entry load.
+    pub(super) scale: Scale,
+    /// Users that run that load meanwhile.
+    pub beside: u32,
     /// Sessions.
     pub sessions: u32,
     /// Bytes of the table.
     pub total_bytes: u64,
     /// The buffer pool.
     pub pool: Option<u64>,
+}
+
+/// The tables of the order-entry load.
+fn scale_of(typed: &Typed, start: &Start) -> Result<Scale, OptionsError> {
+    let part = typed.part.unwrap_or(if start.is_quick { 10 } else { 1 });
+    if !matches!(part, 1 | 10 | 100) {
+        return Err(OptionsError("--part must be 1, 10 or 100".to_owned()));
+    }
+    Ok(Scale::part(typed.warehouses.unwrap_or(1), part))
 }
 
 impl Options {
@@ -101,6 +132,9 @@ impl Options {
                 Some(text) => layouts(text, start)?,
                 None => none(),
             },
+            queries: typed.query.clone().unwrap_or_else(|| vec![Query::Count]),
+            scale: scale_of(typed, start)?,
+            beside: typed.beside.unwrap_or(0),
             sessions: typed.sessions.unwrap_or(1),
             total_bytes: typed.total.unwrap_or(usual),
             pool: typed.pool,
@@ -114,7 +148,10 @@ impl Options {
         if self.files.is_empty() || self.files.iter().any(|&n| !(1..=128).contains(&n)) {
             return refuse("--files takes numbers from 1 to 128, such as --files 1,2,4,8");
         }
-        if self.files.len() * self.caches.len() * self.layouts.len() < 2 {
+        if self.queries.is_empty() {
+            return refuse("--query takes words such as --query count,best-sellers");
+        }
+        if self.files.len() * self.caches.len() * self.layouts.len() * self.queries.len() < 2 {
             return refuse(
                 "one level has nothing to be compared with; give several, such as --files 1,4",
             );
@@ -122,26 +159,57 @@ impl Options {
         if !(1..=256).contains(&self.sessions) {
             return refuse("--sessions must be from 1 to 256");
         }
+        if !(1..=10_000).contains(&self.scale.warehouses) {
+            return refuse("--warehouses must be from 1 to 10000");
+        }
+        if self.beside > 2000 {
+            return refuse("--beside must be from 0 to 2000 users");
+        }
         if self.total_bytes < MIB || self.total_bytes > 1 << 40 {
             return refuse("--total must be from 1MB to 1TB");
         }
         Ok(())
     }
 
+    /// Whether databases have the tables of the order-entry load.
+    pub(super) fn has_orders(&self) -> bool {
+        self.beside > 0 || self.queries.iter().any(|query| query.is_report())
+    }
+
+    /// Whether databases have the large table.
+    pub(super) fn has_scanned(&self) -> bool {
+        self.queries.contains(&Query::Count)
+    }
+
+    /// Bytes of all tables.
+    fn bytes(&self) -> u64 {
+        let scanned = if self.has_scanned() {
+            self.total_bytes
+        } else {
+            0
+        };
+        let orders = if self.has_orders() {
+            self.scale.bytes()
+        } else {
+            0
+        };
+        scanned + orders
+    }
+
     /// Bytes of each data file: all databases have the same total.
     pub fn file_bytes(&self, files: u64) -> u64 {
-        let all = self.total_bytes / 100 * 120 + 8 * MIB;
+        let all = self.bytes() / 100 * 120 + 8 * MIB;
         (all / files.max(1)).max(4 * MIB).div_ceil(64 << 10) * (64 << 10)
     }
 
     /// The log of each database.
     pub fn log_bytes(&self) -> u64 {
-        (self.total_bytes / 8).clamp(64 * MIB, 1024 * MIB)
+        (self.bytes() / 8).clamp(64 * MIB, 1024 * MIB)
     }
 
     /// The buffer pool.
     pub(crate) fn pool_bytes(&self) -> u64 {
-        let bytes = self.pool.unwrap_or(self.total_bytes / 4 * 5 + 16 * MIB);
+        let bytes = self.pool.unwrap_or(self.bytes() / 4 * 5 + 16 * MIB);
         bytes.div_ceil(8 << 10) * (8 << 10)
     }
 
@@ -151,12 +219,32 @@ impl Options {
             1 => "one session scans".to_owned(),
             n => format!("{n} sessions scan"),
         };
-        format!(
-            "{who} a table of {} in key order and count{} its rows; pool {}",
-            size_text(self.total_bytes),
-            if self.sessions == 1 { "s" } else { "" },
-            size_text(self.pool_bytes())
-        )
+        let s = if self.sessions == 1 { "s" } else { "" };
+        let mut words = Vec::new();
+        if self.has_scanned() {
+            words.push(format!(
+                "{who} a table of {} in key order and count{s} its rows",
+                size_text(self.total_bytes)
+            ));
+        }
+        let reports = self.queries.iter().filter(|query| query.is_report());
+        let reports: Vec<&str> = reports.map(|query| query.word()).collect();
+        if !reports.is_empty() {
+            words.push(format!(
+                "{} run{s} a report over {} warehouses of the order-entry load ({})",
+                who.trim_end_matches(" scans").trim_end_matches(" scan"),
+                self.scale.warehouses,
+                reports.join(", ")
+            ));
+        }
+        if self.beside > 0 {
+            words.push(format!(
+                "beside {} users of the order-entry load",
+                self.beside
+            ));
+        }
+        words.push(format!("pool {}", size_text(self.pool_bytes())));
+        words.join("; ")
     }
 
     /// The settings that the plan records.
@@ -167,6 +255,10 @@ impl Options {
         ]);
         let caches: Vec<&str> = self.caches.iter().map(|cache| cache.word()).collect();
         settings.insert("cache".to_owned(), caches.join(","));
+        if self.has_orders() {
+            let queries: Vec<&str> = self.queries.iter().map(|query| query.word()).collect();
+            settings.insert("query".to_owned(), queries.join(","));
+        }
         record_layouts(&self.layouts, &mut settings);
         settings
     }

@@ -1,6 +1,7 @@
 //! Counters, read from the system views that a DBA would query.
 
-use super::{Reply, Session, TargetError, Value};
+use super::{Session, TargetError, Value};
+use std::collections::BTreeMap;
 
 /// One wait type, since the start.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -100,8 +101,8 @@ fn ms(value: &Value) -> u64 {
     value.count().saturating_mul(1000)
 }
 
-fn waits_of(reply: &Reply) -> Vec<WaitCounters> {
-    let rows = reply.rows.iter().filter_map(|row| match row.as_slice() {
+fn waits_of(rows: &[Vec<Value>]) -> Vec<WaitCounters> {
+    let rows = rows.iter().filter_map(|row| match row.as_slice() {
         [name, count, total, most, signal] => Some(WaitCounters {
             name: name.to_string(),
             count: count.count(),
@@ -114,18 +115,37 @@ fn waits_of(reply: &Reply) -> Vec<WaitCounters> {
     rows.filter(|wait| wait.count > 0).collect()
 }
 
-/// The waits of the session that reads them.
-pub fn read_waits(session: &mut dyn Session) -> Result<Vec<WaitCounters>, TargetError> {
-    let text =
-        format!("SELECT {WAITS} FROM sys.dm_exec_session_wait_stats WHERE session_id = @@SPID;");
-    Ok(waits_of(&session.batch(&text)?))
+/// The number of a session.
+pub fn session_id(session: &mut dyn Session) -> Result<u64, TargetError> {
+    let reply = session.batch("SELECT @@SPID;")?;
+    let id = reply.scalar().map_or(0, Value::count);
+    if id == 0 {
+        return Err(TargetError::other("the session has no number"));
+    }
+    Ok(id)
+}
+
+/// The waits of each of these sessions, read by another one in one statement: the view lists all sessions,
+/// so that a statement for each would cost the square of their number.
+pub fn read_waits(
+    reader: &mut dyn Session,
+    sessions: &[u64],
+) -> Result<Vec<Vec<WaitCounters>>, TargetError> {
+    let text = format!("SELECT {WAITS}, session_id FROM sys.dm_exec_session_wait_stats;");
+    let mut by_session: BTreeMap<u64, Vec<Vec<Value>>> = BTreeMap::new();
+    for mut row in reader.batch(&text)?.rows {
+        let id = row.pop().map_or(0, |id| id.count());
+        by_session.entry(id).or_default().push(row);
+    }
+    let of = |id: &u64| waits_of(by_session.get(id).map_or(&[], Vec::as_slice));
+    Ok(sessions.iter().map(of).collect())
 }
 
 /// Everything.
 pub(super) fn read(session: &mut dyn Session, database: &str) -> Result<Counters, TargetError> {
     let waits = session.batch(&format!("SELECT {WAITS} FROM sys.dm_os_wait_stats;"))?;
     Ok(Counters {
-        waits: waits_of(&waits),
+        waits: waits_of(&waits.rows),
         latches: latches(session)?,
         spinlocks: spinlocks(session)?,
         files: files(session, database)?,

@@ -258,7 +258,7 @@ impl Session for Worker {
 
 #[cfg(test)]
 mod tests {
-    use super::super::read_waits;
+    use super::super::{read_waits, session_id};
     use super::*;
     use furrow_io::MemoryVolume;
     use std::path::Path;
@@ -342,7 +342,12 @@ mod tests {
         let name = "Batch Requests/sec";
         assert!(after.total(name) > before.total(name));
         assert!(after.latches.len() > 10 && after.spinlocks.len() > 3);
-        assert!(read_waits(session.as_mut()).is_ok());
+        let mut other = target.connect().unwrap();
+        other.batch("WAITFOR DELAY '00:00:00.020';").unwrap();
+        let ids = [session_id(other.as_mut()).unwrap(), 0];
+        let waits = read_waits(session.as_mut(), &ids).unwrap();
+        let waited = waits[0].iter().find(|wait| wait.name == "WAITFOR").unwrap();
+        assert!(waited.total_us >= 20_000 && waits[1].is_empty());
     }
 
     #[test]

@@ -22,7 +22,9 @@ mod layout;
 pub(crate) mod recorded;
 mod value;
 
-pub use counters::{Counters, FileCounters, LatchCounters, SpinCounters, WaitCounters, read_waits};
+pub use counters::{
+    Counters, FileCounters, LatchCounters, SpinCounters, WaitCounters, read_waits, session_id,
+};
 pub use embedded::Embedded;
 pub use layout::{DataFile, DatabaseLayout, place_files, volume_of};
 pub use value::{Reply, TargetError, Value};

@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub(crate) struct Tape {
     /// Rows that were inserted.
     pub(crate) rows: AtomicU64,
+    /// Sessions that were opened.
+    pub(crate) sessions: AtomicU64,
     /// Rows that get lost, to test whether the experiment counts them.
     pub(crate) lost: AtomicU64,
     /// Ctrl-C after so many rows; 0 for never.
@@ -73,7 +75,9 @@ impl Target for Recorded {
     }
 
     fn connect(&self) -> Result<Box<dyn Session>, TargetError> {
+        let id = self.tape.sessions.fetch_add(1, Ordering::Relaxed) + 1;
         Ok(Box::new(Voice {
+            id,
             tape: Arc::clone(&self.tape),
             texts: Vec::new(),
         }))
@@ -97,6 +101,7 @@ impl Target for Recorded {
 }
 
 struct Voice {
+    id: u64,
     tape: Arc<Tape>,
     texts: Vec<String>,
 }
@@ -119,15 +124,25 @@ fn rows(rows: Vec<Vec<Value>>) -> Reply {
 
 impl Voice {
     /// One WRITELOG wait of 10 ms for each row. A session sees its own: none before the load.
-    fn waits(&self, share: u64) -> Reply {
+    fn waits(&self, share: u64) -> Vec<Value> {
         let count = self.tape.rows.load(Ordering::Relaxed) / share;
-        rows(vec![vec![
-            text("WRITELOG"),
-            int(count),
-            int(10 * count),
-            int(10),
-            int(count),
-        ]])
+        let name = text("WRITELOG");
+        let figures = [count, 10 * count, 10, count].map(int);
+        [name].into_iter().chain(figures).collect()
+    }
+
+    /// The same by session; loads have four.
+    fn session_waits(&self) -> Reply {
+        let of = |id: u64| {
+            let mut row = self.waits(4);
+            row.push(int(id));
+            row
+        };
+        rows(
+            (1..=self.tape.sessions.load(Ordering::Relaxed))
+                .map(of)
+                .collect(),
+        )
     }
 
     fn files(&self) -> Reply {
@@ -161,8 +176,9 @@ impl Session for Voice {
                     self.tape.rows.load(Ordering::Relaxed) - lost
                 )]])
             }
-            () if is("dm_exec_session_wait_stats") => self.waits(4),
-            () if is("dm_os_wait_stats") => self.waits(1),
+            () if is("dm_exec_session_wait_stats") => self.session_waits(),
+            () if is("dm_os_wait_stats") => rows(vec![self.waits(1)]),
+            () if is("SELECT @@SPID") => rows(vec![vec![int(self.id)]]),
             () if is("dm_io_virtual_file_stats") && is("master_files") => self.files(),
             () if is("sys.dm_") || batch.starts_with("USE ") || is("CREATE TABLE") => rows(vec![]),
             () => {

@@ -25,14 +25,14 @@ mod tests;
 
 pub use options::{Layout, Options, Typed};
 
-use crate::plugin::{Plugin, Start};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Need, Session, Startup, Target, TargetError, Value};
-use crate::workloads::load::{self, End, Load};
+use crate::workloads::load::{End, Load, Work};
 use crate::workloads::order_entry::IN_TEMPDB;
-use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::place::{RunPlace, clear, failed, start_instance};
 use crate::workloads::prepared::{literal, session_in};
 use crate::workloads::script::Script;
-use crate::workloads::{figures, page_latches};
+use crate::workloads::{latched, page_latches};
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
@@ -146,23 +146,13 @@ impl Plugin for Tempdb {
 
 impl Experiment for Tempdb {
     fn subject(&self) -> results::Experiment {
-        let names: Vec<String> = self
-            .factors()
-            .into_iter()
-            .map(|factor| factor.name)
-            .collect();
-        let one = names.len() == 1;
         results::Experiment {
             name: Tempdb::NAME.to_owned(),
             question: "How many files should tempdb have?".to_owned(),
             target: self.target.name(),
             database: "tempdb of a fresh instance for each run".to_owned(),
             workload: self.options.workload(),
-            factor: results::Factor {
-                singular: if one { "file" } else { "" }.to_owned(),
-                plural: names.join(" / "),
-                option: if one { "--files" } else { "" }.to_owned(),
-            },
+            factor: latched::factor_words(&self.factors(), ("file", "--files")),
             response: results::Response {
                 name: "temporary tables".to_owned(),
                 unit: "tables/s".to_owned(),
@@ -237,9 +227,7 @@ impl Experiment for Tempdb {
             },
             ..Startup::default()
         };
-        context.claim_tree(&startup.directory)?;
-        let volume = context.volume().clone();
-        self.target.start(&volume, &startup).map_err(failed)?;
+        start_instance(self.target.as_mut(), &startup, context)?;
         let mut session = session_in(self.target.as_ref(), DATABASE).map_err(failed)?;
         self.furnish(session.as_mut(), (setting.layout, &place), context)
     }
@@ -258,27 +246,15 @@ impl Experiment for Tempdb {
             text: IN_TEMPDB.to_owned(),
         };
         let target = self.target.as_ref();
-        let mut session = session_in(target, DATABASE).map_err(failed)?;
-        let before = page_latches::read(session.as_mut()).map_err(failed)?;
-        let worked = load::run(target, &load, &script, context)?;
-        let after = page_latches::read(session.as_mut()).map_err(failed)?;
-        let mut run = Run::default();
-        figures::fill(&mut run, &worked, "tables", "table", &self.volumes());
-        let kept = page_latches::keep(&mut run, &page_latches::since(&before, after));
-        kept.map_err(|e| StepError::Failed(e.to_string()))?;
+        let work = (&script as &dyn Work, "table");
+        let (mut run, worked) = latched::run(target, &load, work, &self.volumes(), context)?;
         run.response = Some(worked.units as f64 / worked.seconds);
-        run.figures = vec![
-            Figure::lower(
-                "PAGELATCH on PFS, GAM, SGAM",
-                "ms/s",
-                page_latches::ms_a_second(&run, page_latches::is_allocation),
-            ),
-            Figure::lower(
-                "PAGELATCH on system tables",
-                "ms/s",
-                page_latches::ms_a_second(&run, |latch| latch.kind == "CATALOG"),
-            ),
-        ];
+        run.figures = latched::allocation_figures(&run).into();
+        run.figures.push(Figure::lower(
+            "PAGELATCH on system tables",
+            "ms/s",
+            page_latches::ms_a_second(&run, |latch| latch.kind == "CATALOG"),
+        ));
         Ok(run)
     }
 
@@ -309,16 +285,15 @@ impl Experiment for Tempdb {
              as that of \
              SQL Server 2016 and later does."
                 .to_owned(),
-            "Contention of latches needs threads that run at the same time: few processors show little of it."
-                .to_owned(),
+            latched::FEW_PROCESSORS.to_owned(),
             "The script is a batch: a procedure's temporary tables may be cached by SQL Server, and are not \
              here."
                 .to_owned(),
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is.".to_owned(),
+            NOT_SQL_SERVER.to_owned(),
         ]
     }
 
     fn sections(&self, results: &Results) -> Vec<Section> {
-        section::sections(results)
+        section::sections(&self.options, results)
     }
 }

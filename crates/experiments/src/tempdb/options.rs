@@ -112,7 +112,7 @@ pub(super) struct Setting {
     pub(super) has_flag: bool,
 }
 
-fn flag_word(has_flag: bool) -> &'static str {
+pub(super) fn flag_word(has_flag: bool) -> &'static str {
     if has_flag { "T1118" } else { "no T1118" }
 }
 

@@ -1,10 +1,13 @@
 //! "Which pages were hot": waits for latches, allocation pages by name.
 
+use super::options::{Options, flag_word};
+use crate::workloads::latch_model::{self, Modelled};
 use crate::workloads::page_latches::{is_allocation, ms_a_second, table};
+use furrow_lab::design::cells;
 use furrow_lab::results::{Results, Section};
 
 /// The section; none where no run was finished.
-pub(super) fn sections(results: &Results) -> Vec<Section> {
+pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     if !results.runs.iter().any(|run| run.status.is_good()) {
         return Vec::new();
     }
@@ -27,7 +30,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         _ => "Sessions hardly waited for latches of PFS, GAM and SGAM pages on this machine"
             .to_owned(),
     };
-    vec![Section {
+    let hot = Section {
         heading: "Which pages were hot".to_owned(),
         finding,
         text: vec![
@@ -39,5 +42,31 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         ],
         charts: Vec::new(),
         tables: vec![table(results)],
-    }]
+    };
+    let modelled = latch_model::section(results, &modelled(options));
+    [Some(hot), modelled].into_iter().flatten().collect()
+}
+
+/// Every layout, at the most sessions.
+fn modelled(options: &Options) -> Vec<Modelled> {
+    let most = options.sessions.iter().max().copied().unwrap_or(1);
+    let factors = options.factors();
+    let mut found = Vec::new();
+    for cell in cells(&factors) {
+        let setting = options.of_cell(&cell);
+        if setting.sessions != most {
+            continue;
+        }
+        found.push(Modelled {
+            panel: if options.flags.len() > 1 {
+                flag_word(setting.has_flag).to_owned()
+            } else {
+                String::new()
+            },
+            curve: setting.layout.word(),
+            level: cell.key(&factors),
+            sessions: most,
+        });
+    }
+    found
 }

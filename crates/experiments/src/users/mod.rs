@@ -31,14 +31,15 @@ mod tests;
 
 pub use options::{Options, Typed};
 
-use crate::plugin::{Plugin, Start};
-use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError, quoted};
-use crate::workloads::load::{self, End, Load};
+use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
+use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError};
+use crate::workloads::attached::{attach_copies, detach};
+use crate::workloads::latched;
+use crate::workloads::load::{End, Load, Work};
 use crate::workloads::order_entry::conditions::{self, Moment, Totals};
 use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
 use crate::workloads::place::{RunPlace, clear, failed};
-use crate::workloads::prepared::{literal, session_in};
-use crate::workloads::{figures, page_latches};
+use crate::workloads::prepared::session_in;
 use furrow_io::{Volume, thread};
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
@@ -141,12 +142,7 @@ impl Users {
         )?;
         let broken = conditions::broken(target, &place.name, population.scale, Moment::Loaded);
         refuse(&broken.map_err(failed)?)?;
-        let mut session = target.connect().map_err(failed)?;
-        session
-            .batch(&format!("EXEC sp_detach_db N'{}';", place.name))
-            .map_err(failed)?;
-        drop(session);
-        self.target.stop().map_err(failed)?;
+        detach(self.target.as_mut(), &place)?;
         self.prepared.push((files, place));
         Ok(())
     }
@@ -161,29 +157,9 @@ impl Users {
         let prepared = self.prepared.iter().find(|(of, _)| *of == files);
         let (_, from) =
             prepared.ok_or_else(|| StepError::Failed("no files are prepared".to_owned()))?;
-        let copies = from.data.iter().zip(&place.data);
-        for (from, to) in copies.chain([(&from.log, &place.log)]) {
-            context.restore(from, to)?;
-        }
-        for path in self.target.paths(&self.layout(place)) {
-            if !place.data.contains(&path) && path != place.log {
-                context.claim_file(&path)?;
-            }
-        }
-        let startup = self.startup(place);
-        context.claim_tree(&startup.directory)?;
-        let volume = context.volume().clone();
-        self.target.start(&volume, &startup).map_err(failed)?;
-        let file = |path: &PathBuf| format!("(FILENAME = {})", literal(path));
-        let all: Vec<String> = place.data.iter().chain([&place.log]).map(file).collect();
-        let text = format!(
-            "CREATE DATABASE {} ON {} FOR ATTACH;",
-            quoted(&place.name),
-            all.join(", ")
-        );
-        let mut session = self.target.connect().map_err(failed)?;
-        session.batch(&text).map_err(failed)?;
-        Ok(())
+        let (startup, layout) = (self.startup(place), self.layout(place));
+        let target = self.target.as_mut();
+        attach_copies(target, (from, place), (&startup, &layout), context)
     }
 
     fn scan(&self, database: &str) -> Result<Totals, TargetError> {
@@ -215,23 +191,11 @@ impl Users {
             unit: "transactions",
             looks_at_extents: false,
         };
-        let mut session = session_in(target, database).map_err(failed)?;
-        let latches = page_latches::read(session.as_mut()).map_err(failed)?;
-        let worked = load::run(target, &load, &work, context)?;
-        let after = page_latches::read(session.as_mut()).map_err(failed)?;
+        let piece = (&work as &dyn Work, "transaction");
+        let (mut run, worked) = latched::run(target, &load, piece, &self.volumes(), context)?;
         let totals = conditions::totals(target, database).map_err(failed)?;
         let asked = work.asked();
-        let mut run = Run::default();
-        figures::fill(
-            &mut run,
-            &worked,
-            "transactions",
-            "transaction",
-            &self.volumes(),
-        );
         run.latency = work.latencies();
-        let kept = page_latches::keep(&mut run, &page_latches::since(&latches, after));
-        kept.map_err(|e| StepError::Failed(e.to_string()))?;
         let minutes = worked.seconds / 60.0;
         let new_orders = totals.next_orders.saturating_sub(before.next_orders);
         run.response = Some(new_orders as f64 / minutes);
@@ -270,12 +234,6 @@ impl Plugin for Users {
 
 impl Experiment for Users {
     fn subject(&self) -> results::Experiment {
-        let names: Vec<String> = self
-            .factors()
-            .into_iter()
-            .map(|factor| factor.name)
-            .collect();
-        let one = names.len() == 1;
         results::Experiment {
             name: Users::NAME.to_owned(),
             question: "How many users does this database carry, and do more data files carry more?"
@@ -284,11 +242,7 @@ impl Experiment for Users {
             database: "one for each number of files, loaded once and copied for each run"
                 .to_owned(),
             workload: self.options.workload(),
-            factor: results::Factor {
-                singular: if one { "user" } else { "" }.to_owned(),
-                plural: names.join(" / "),
-                option: if one { "--users" } else { "" }.to_owned(),
-            },
+            factor: latched::factor_words(&self.factors(), ("user", "--users")),
             response: results::Response {
                 name: "new orders per minute".to_owned(),
                 unit: "NOPM".to_owned(),
@@ -428,14 +382,7 @@ impl Experiment for Users {
              most; no network is in between.",
             thread::STACK_BYTES >> 10
         ));
-        limits.push(
-            "Contention of latches needs threads that run at the same time: few processors show little of it."
-                .to_owned(),
-        );
-        limits.push(
-            "The engine is Furrow, not SQL Server: a difference carries over where its cause is."
-                .to_owned(),
-        );
+        limits.extend([latched::FEW_PROCESSORS, NOT_SQL_SERVER].map(str::to_owned));
         limits
     }
 

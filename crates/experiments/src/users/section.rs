@@ -1,6 +1,7 @@
 //! The sections of the report: throughput by users and files, latencies, page latches, input audit.
 
 use super::options::{Options, Setting};
+use crate::workloads::latch_model::{self, Modelled};
 use crate::workloads::order_entry::{Asked, DISCLAIMER, Kind};
 use crate::workloads::page_latches;
 use furrow_lab::design::cells;
@@ -37,7 +38,8 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         "How it differs: {}",
         options.deviations().join(" ")
     ));
-    vec![
+    let modelled = latch_model::section(results, &modelled(options));
+    let mut found = vec![
         Section {
             heading: "Users and data files".to_owned(),
             finding: chart.finding.clone(),
@@ -67,7 +69,38 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
             charts: Vec::new(),
             tables: vec![audit(options, results)],
         },
-    ]
+    ];
+    // Behind the measured latches.
+    let place = found.len() - 1;
+    found.splice(place..place, modelled);
+    found
+}
+
+/// Every number of files with each churn, at the most users.
+fn modelled(options: &Options) -> Vec<Modelled> {
+    let most = options.users.iter().max().copied().unwrap_or(1);
+    let factors = options.factors();
+    let mut found = Vec::new();
+    for cell in cells(&factors) {
+        let setting = options.of_cell(&cell);
+        if setting.users == most {
+            found.push(Modelled {
+                panel: format!("churn {}", setting.churn.word()),
+                curve: files_word(setting.files),
+                level: cell.key(&factors),
+                sessions: most,
+            });
+        }
+    }
+    found
+}
+
+fn files_word(files: u64) -> String {
+    if files == 1 {
+        "1 file".to_owned()
+    } else {
+        format!("{files} files")
+    }
 }
 
 fn mean_response(results: &Results, key: &str) -> Option<(f64, f64, f64)> {
@@ -115,12 +148,10 @@ fn throughput(options: &Options, results: &Results) -> Chart {
                     high: Some(high),
                 });
             }
-            let name = if files == 1 {
-                "1 file".to_owned()
-            } else {
-                format!("{files} files")
-            };
-            curves.push(Curve { name, points });
+            curves.push(Curve {
+                name: files_word(files),
+                points,
+            });
         }
         panels.push(Panel {
             title: format!("churn {}", churn.word()),

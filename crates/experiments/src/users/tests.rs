@@ -16,6 +16,25 @@ fn users_on_one_and_two_files_are_compared_and_every_run_is_checked() {
         assert!(run.response.unwrap() > 0.0);
         assert_eq!(run.latency[0].operation, "new order");
     }
+    let model = results.sections.iter();
+    let model = model.filter(|section| section.heading.starts_with("Modelled"));
+    let model = model.collect::<Vec<_>>();
+    assert_eq!(model.len(), 1, "one section has the model of the latch");
+    assert!(model[0].finding.contains("MODEL, not a measurement"));
+    assert!(model[0].charts[0].finding.starts_with("MODEL"));
+    assert_eq!(
+        model[0].tables[0].rows.len(),
+        2,
+        "a row for each number of files"
+    );
+    for run in &results.runs {
+        let record = &run.extra["MODEL of the busiest allocation latch"];
+        assert!(record["measured_mean_hold_us"].as_f64().unwrap() > 0.0);
+        assert!(
+            record["measured_holds_per_s"].as_f64().unwrap() > 10.0,
+            "each churn allocates"
+        );
+    }
     let page = furrow_lab::report::render(&results);
     assert!(
         page.contains("not comparable"),

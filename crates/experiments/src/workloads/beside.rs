@@ -1,14 +1,15 @@
 //! A long statement, and users who go on working beside it: how long it takes, and what they notice.
 //!
-//! Users change rows of [`BUSY`], one durable commit each, in a closed loop. They work alone first, so that
-//! their rate beside the statement has something to be held against.
+//! Users work in a closed loop: they change rows of [`BUSY`], one durable commit each ([`BusyRows`]), or do
+//! what another [`Work`] has. They work alone first, so that their rate beside the statement has something to
+//! be held against.
 
 use super::figures;
-use super::load::{self, End, Load};
+use super::load::{self, End, Job, Load, Work};
 use super::place::failed;
 use super::prepared::{BUSY, BUSY_ROWS, session_in};
 use super::script::Script;
-use crate::targets::{Target, TargetError, Value};
+use crate::targets::{Session, StatementId, Target, TargetError, Value};
 use furrow_io::thread::{JoinHandle, spawn_named};
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_lab::experiment::{RunContext, StepError, new_histogram};
@@ -23,7 +24,7 @@ const PHASES: usize = 2;
 const BESIDE: usize = 1;
 
 /// How a statement is run.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Statement<'a> {
     /// Its text.
     pub(crate) text: String,
@@ -35,6 +36,36 @@ pub(crate) struct Statement<'a> {
     pub(crate) alone_s: f64,
     /// Directories of files, for the report.
     pub(crate) volumes: &'a [PathBuf],
+    /// Sessions that run the statement once each, at the same time.
+    pub(crate) sessions: u32,
+    /// What users do.
+    pub(crate) work: &'a dyn Work,
+}
+
+/// Users add 1 to a row of [`BUSY`] again and again.
+#[derive(Debug)]
+pub(crate) struct BusyRows;
+
+struct BusyRow {
+    update: StatementId,
+    row: Value,
+}
+
+impl Work for BusyRows {
+    fn open(&self, place: u32, session: &mut dyn Session) -> Result<Box<dyn Job>, TargetError> {
+        let text = format!("UPDATE {BUSY} SET n = n + 1 WHERE id = @id;");
+        Ok(Box::new(BusyRow {
+            update: session.prepare(&text, "@id int")?,
+            row: Value::Int(i64::from(place) % BUSY_ROWS as i64 + 1),
+        }))
+    }
+}
+
+impl Job for BusyRow {
+    fn next(&mut self, session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+        session.execute(self.update, std::slice::from_ref(&self.row))?;
+        Ok(1)
+    }
 }
 
 struct Shared {
@@ -60,11 +91,9 @@ impl Users {
         };
         for user in 0..statement.users {
             let mut session = session_in(target, statement.database)?;
-            let text = format!("UPDATE {BUSY} SET n = n + 1 WHERE id = @id;");
-            let update = session.prepare(&text, "@id int")?;
+            let mut job = statement.work.open(user, session.as_mut())?;
             let shared = Arc::clone(&users.shared);
             let body = move || {
-                let row = Value::Int(i64::from(user) % BUSY_ROWS as i64 + 1);
                 let other = |e: hdrhistogram::CreationError| TargetError::other(e.to_string());
                 let mut latencies = [
                     new_histogram().map_err(other)?,
@@ -72,7 +101,7 @@ impl Users {
                 ];
                 while !shared.stop.load(Ordering::Relaxed) {
                     let (begun, phase) = (Moment::now(), shared.phase.load(Ordering::Relaxed));
-                    session.execute(update, std::slice::from_ref(&row))?;
+                    job.next(session.as_mut(), 1)?;
                     if let Some(of_phase) = latencies.get_mut(phase) {
                         of_phase.saturating_record(begun.elapsed_us().max(1));
                     }
@@ -113,7 +142,7 @@ impl Drop for Users {
     }
 }
 
-/// Runs the statement once; the response is its time in seconds.
+/// Runs the statement once in each session; the response is the time until the last has ended, in seconds.
 pub(crate) fn run(
     target: &dyn Target,
     statement: &Statement<'_>,
@@ -132,8 +161,8 @@ pub(crate) fn run(
     users.shared.phase.store(BESIDE, Ordering::Relaxed);
     let load = Load {
         database: statement.database.to_owned(),
-        sessions: 1,
-        end: End::Units(1),
+        sessions: statement.sessions,
+        end: End::Units(u64::from(statement.sessions)),
         rate: None,
         unit: word,
         looks_at_extents: false,

@@ -7,7 +7,7 @@
 
 use super::place::failed;
 use crate::targets::{
-    Counters, Session, Target, TargetError, Value, WaitCounters, quoted, read_waits,
+    Counters, Session, Target, TargetError, Value, WaitCounters, quoted, read_waits, session_id,
 };
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{host, process, thread};
@@ -175,7 +175,8 @@ impl Shared<'_> {
 struct Ended {
     end: Moment,
     pieces: u64,
-    waits: (Vec<WaitCounters>, Vec<WaitCounters>),
+    #[expect(dead_code, reason = "a session stays open until its waits have been read")]
+    session: Box<dyn Session>,
 }
 
 /// Runs the load to its end.
@@ -188,8 +189,9 @@ pub fn run(
     let sessions = open_sessions(target, load, work).map_err(failed)?;
     let cancels: Vec<_> = sessions
         .iter()
-        .map(|(session, _)| session.canceller())
+        .map(|(session, ..)| session.canceller())
         .collect();
+    let ids: Vec<u64> = sessions.iter().map(|(.., id)| *id).collect();
     let mut observer = Observer::new(target, load).map_err(failed)?;
     let shared = Shared {
         load,
@@ -205,12 +207,13 @@ pub fn run(
     };
     let shared = &shared;
     let before = observer.counters().map_err(failed)?;
+    let waits = read_waits(observer.session.as_mut(), &ids).map_err(failed)?;
     // Before the load begins: what it takes is counted from here.
     let first = observer.look().map_err(failed)?;
     let (cpu, ticks) = (process::cpu_times(), host::cpu_ticks());
     let (ended, looks, start) = thread::scope(|scope| {
         let mut handles = Vec::new();
-        for (place, (session, job)) in sessions.into_iter().enumerate() {
+        for (place, (session, job, _)) in sessions.into_iter().enumerate() {
             let body = move || worker(session, job, place, shared);
             match thread::spawn_scoped(scope, format!("load {place}"), body) {
                 Ok(handle) => handles.push(handle),
@@ -238,12 +241,16 @@ pub fn run(
     }
     let ended: Option<Vec<Ended>> = ended.into_iter().collect();
     let ended = ended.ok_or_else(|| StepError::Failed("a session of the load panicked".into()))?;
-    let after = observer.counters().map_err(failed)?;
-    let mut worked = gather(ended, shared, start)?;
+    let mut worked = gather(&ended, shared, start)?;
+    // What reading the counters costs is no part of the load.
     worked.cpu_s = process::cpu_times().total_ns.saturating_sub(cpu.total_ns) as f64 / 1e9;
     let busy = ticks
         .zip(host::cpu_ticks())
         .and_then(|(a, b)| b.busy_percent_since(a));
+    let after = observer.counters().map_err(failed)?;
+    let later = read_waits(observer.session.as_mut(), &ids).map_err(failed)?;
+    drop(ended);
+    worked.waits = waits.into_iter().zip(later).collect();
     worked.cpu_other_s = busy.map(|percent| cpu_of_others(percent, &worked));
     worked.looks = looks;
     worked.counters = (before, after);
@@ -265,8 +272,8 @@ fn histograms(sessions: u32) -> Result<Vec<Mutex<Histogram<u64>>>, StepError> {
     made.map_err(|e| StepError::Failed(e.to_string()))
 }
 
-/// A session and what it is to do.
-type Working = (Box<dyn Session>, Box<dyn Job>);
+/// A session, what it is to do, and its number.
+type Working = (Box<dyn Session>, Box<dyn Job>, u64);
 
 /// The sessions of a load, each in the database with its job.
 fn open_sessions(
@@ -278,7 +285,8 @@ fn open_sessions(
         let mut session = target.connect()?;
         session.batch(&format!("USE {};", quoted(&load.database)))?;
         let job = work.open(place, session.as_mut())?;
-        Ok((session, job))
+        let id = session_id(session.as_mut())?;
+        Ok((session, job, id))
     };
     (0..load.sessions).map(open).collect()
 }
@@ -296,6 +304,7 @@ fn worker(
     shared: &Shared<'_>,
 ) -> Option<Ended> {
     let result = work_on(session.as_mut(), job.as_mut(), place, shared);
+    let end = Moment::now();
     match &result {
         Err(error) => shared.fail(error.full()),
         Ok(_) => {
@@ -304,16 +313,21 @@ fn worker(
         }
     }
     shared.running.fetch_sub(1, Ordering::Release);
-    result.ok()
+    let pieces = result.ok()?;
+    Some(Ended {
+        end,
+        pieces,
+        session,
+    })
 }
 
+/// Works until the load ends; gives the pieces of work done.
 fn work_on(
     session: &mut dyn Session,
     job: &mut dyn Job,
     place: usize,
     shared: &Shared<'_>,
-) -> Result<Ended, TargetError> {
-    let before = read_waits(session)?;
+) -> Result<u64, TargetError> {
     while !shared.go.load(Ordering::Acquire) && !shared.must_stop() {
         sleep(Duration::from_micros(200));
     }
@@ -349,9 +363,7 @@ fn work_on(
             all.fetch_add(done, Ordering::Relaxed);
         }
     }
-    let end = Moment::now();
-    let waits = (before, read_waits(session)?);
-    Ok(Ended { end, pieces, waits })
+    Ok(pieces)
 }
 
 /// Sleeps until a unit is due; `false` where the load ends before.
@@ -482,7 +494,7 @@ fn show(looks: &[Look], load: &Load, context: &mut RunContext<'_>) {
     });
 }
 
-fn gather(ended: Vec<Ended>, shared: &Shared<'_>, start: Moment) -> Result<Worked, StepError> {
+fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked, StepError> {
     let other = |e: String| StepError::Failed(e);
     let mut latency = new_histogram().map_err(|e| other(e.to_string()))?;
     for shared in &shared.latencies {
@@ -505,7 +517,7 @@ fn gather(ended: Vec<Ended>, shared: &Shared<'_>, start: Moment) -> Result<Worke
         pieces: ended.iter().map(|session| session.pieces).sum(),
         latency,
         is_closed: shared.load.rate.is_none(),
-        waits: ended.into_iter().map(|session| session.waits).collect(),
+        waits: Vec::new(),
         spread,
         looks: Vec::new(),
         counters: Default::default(),

@@ -1,9 +1,12 @@
 //! Loads, and what is measured while they run.
 
+pub(crate) mod attached;
 pub(crate) mod beside;
 pub(crate) mod ceilings;
 pub mod figures;
 pub mod inserts;
+pub(crate) mod latch_model;
+pub(crate) mod latched;
 pub mod load;
 pub mod order_entry;
 pub mod pace;

@@ -22,6 +22,45 @@ pub(crate) struct PageLatch {
     pub(crate) waits: u64,
     /// How long.
     pub(crate) wait_us: u64,
+    /// How long the latch was held UP or EX; `None` where that is not measured.
+    #[serde(default)]
+    pub(crate) held: Option<Held>,
+}
+
+/// Holds of a latch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Held {
+    /// How many.
+    pub(crate) holds: u64,
+    /// Their sum.
+    pub(crate) ns: u64,
+    /// The sum of their squares, in square microseconds.
+    pub(crate) us2: f64,
+    /// Those of them in which the holder most likely lost its processor: of more than 100 us.
+    pub(crate) long_holds: u64,
+    /// The sum of those.
+    pub(crate) long_ns: u64,
+}
+
+impl Held {
+    /// Adds the holds of another latch.
+    pub(crate) fn add(&mut self, other: Held) {
+        self.holds += other.holds;
+        self.ns += other.ns;
+        self.us2 += other.us2;
+        self.long_holds += other.long_holds;
+        self.long_ns += other.long_ns;
+    }
+
+    fn since(self, earlier: Held) -> Held {
+        Held {
+            holds: self.holds.saturating_sub(earlier.holds),
+            ns: self.ns.saturating_sub(earlier.ns),
+            us2: (self.us2 - earlier.us2).max(0.0),
+            long_holds: self.long_holds.saturating_sub(earlier.long_holds),
+            long_ns: self.long_ns.saturating_sub(earlier.long_ns),
+        }
+    }
 }
 
 impl PageLatch {
@@ -43,21 +82,36 @@ impl PageLatch {
 /// Everything since the start of the instance.
 pub(crate) fn read(session: &mut dyn Session) -> Result<Vec<PageLatch>, TargetError> {
     let reply = session.batch(
-        "SELECT database_id, page_kind, latch_mode, file_id, page_id, waiting_requests_count, wait_time_us \
+        "SELECT database_id, page_kind, latch_mode, file_id, page_id, waiting_requests_count, wait_time_us, \
+         hold_count, hold_time_ns, hold_time_square_sum_us2, long_hold_count, long_hold_time_ns \
          FROM sys.dm_os_page_latch_stats;",
     )?;
     let rows = reply.rows.iter().filter_map(|row| match row.as_slice() {
-        [database, kind, mode, file, page, waits, wait] => Some(PageLatch {
+        [database, kind, mode, file, page, waits, wait, held @ ..] => Some(PageLatch {
             database: database.count(),
             kind: kind.to_string(),
             mode: mode.to_string(),
             page: (*page != Value::Null).then(|| (file.count(), page.count())),
             waits: waits.count(),
             wait_us: wait.count(),
+            held: held_of(held),
         }),
         _ => None,
     });
     Ok(rows.collect())
+}
+
+fn held_of(columns: &[Value]) -> Option<Held> {
+    match columns {
+        [holds, ns, us2, long_holds, long_ns] if *holds != Value::Null => Some(Held {
+            holds: holds.count(),
+            ns: ns.count(),
+            us2: us2.number().unwrap_or(0.0),
+            long_holds: long_holds.count(),
+            long_ns: long_ns.count(),
+        }),
+        _ => None,
+    }
 }
 
 /// What came on top of `before`.
@@ -67,16 +121,18 @@ pub(crate) fn since(before: &[PageLatch], after: Vec<PageLatch>) -> Vec<PageLatc
         if let Some(earlier) = before.iter().find(|earlier| earlier.is_like(latch)) {
             latch.waits = latch.waits.saturating_sub(earlier.waits);
             latch.wait_us = latch.wait_us.saturating_sub(earlier.wait_us);
+            let earlier = earlier.held.unwrap_or_default();
+            latch.held = latch.held.map(|held| held.since(earlier));
         }
     }
-    found.retain(|latch| latch.waits > 0);
+    found.retain(|latch| latch.waits > 0 || latch.held.is_some_and(|held| held.holds > 0));
     found
 }
 
 /// Puts them into a run: as latch classes by kind of page, and page by page into its record.
 pub(crate) fn keep(run: &mut Run, latches: &[PageLatch]) -> Result<(), serde_json::Error> {
     let mut classes: Vec<LatchTotal> = Vec::new();
-    for latch in latches {
+    for latch in latches.iter().filter(|latch| latch.waits > 0) {
         let class = format!("PAGELATCH_{} ({})", latch.mode, latch.kind);
         let place = classes.iter().position(|known| known.class == class);
         let place = place.unwrap_or_else(|| {
@@ -99,7 +155,8 @@ pub(crate) fn keep(run: &mut Run, latches: &[PageLatch]) -> Result<(), serde_jso
     Ok(())
 }
 
-fn of(run: &Run) -> Vec<PageLatch> {
+/// The latches that a run has kept.
+pub(crate) fn of(run: &Run) -> Vec<PageLatch> {
     let record = run.extra.get(RECORD);
     record
         .and_then(|record| serde_json::from_value(record.clone()).ok())
@@ -118,7 +175,7 @@ pub(crate) fn table(results: &Results) -> SheetTable {
         let mut seconds = 0.0;
         for run in results.good_runs(&level.level) {
             seconds += run.seconds.unwrap_or(0.0);
-            for latch in of(run) {
+            for latch in of(run).iter().filter(|latch| latch.waits > 0) {
                 let name = latch.name();
                 let (waits, ms) = (latch.waits as f64, latch.wait_us as f64 / 1e3);
                 match sums.iter_mut().find(|sum| sum.0 == name) {
@@ -187,6 +244,7 @@ mod tests {
             page,
             waits,
             wait_us: waits * 1000,
+            held: None,
         }
     }
 

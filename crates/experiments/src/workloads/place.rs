@@ -86,11 +86,20 @@ impl RunPlace {
         layout: &DatabaseLayout,
         context: &mut RunContext<'_>,
     ) -> Result<(), StepError> {
-        context.claim_tree(&startup.directory)?;
-        let volume = context.volume().clone();
-        target.start(&volume, startup).map_err(failed)?;
+        start_instance(target, startup, context)?;
         target.create_database(layout).map_err(failed)
     }
+}
+
+/// Claims the directory of the instance and starts it there.
+pub(crate) fn start_instance(
+    target: &mut dyn Target,
+    startup: &Startup,
+    context: &mut RunContext<'_>,
+) -> Result<(), StepError> {
+    context.claim_tree(&startup.directory)?;
+    let volume = context.volume().clone();
+    target.start(&volume, startup).map_err(failed)
 }
 
 /// A target's error as the failure of a step, with its number.

@@ -46,7 +46,7 @@ const SLACK_BYTES: usize = 40_000;
 const MOST_ROWS: usize = 300;
 
 /// Begins the title of every chart whose figures come from a model.
-pub(crate) const MODEL: &str = "MODEL, not a measurement: ";
+pub const MODEL: &str = "MODEL, not a measurement: ";
 
 /// The page's sections: id and heading, in order.
 const SECTIONS: &[(&str, &str)] = &[

@@ -3,14 +3,17 @@
 //! A [`ClassLatch`] is a readers-writer lock. Taking it tries the lock first; only where that fails the
 //! thread waits, as LATCH_SH or LATCH_EX on its task, and the class gets the time as well.
 //! The pool charges its page latches to [`LatchClass::Buffer`] by [`LatchStats::charge`], and to the kind
-//! of page by [`PageLatchStats::charge`].
+//! of page by [`PageLatchStats::charge`]. How long latches of allocation pages are held goes to
+//! [`PageLatchStats::charge_hold`].
 
+mod holds;
 mod kinds;
 mod latch;
 mod pages;
 mod stats;
 
+pub use holds::{HoldTotals, LONG_HOLD_NS};
 pub use kinds::{LatchClass, render_markdown};
 pub use latch::{ClassLatch, ExclusiveGuard, SharedGuard};
-pub use pages::{PageKind, PageLatchKey, PageLatchStats, PageLatchTotals};
+pub use pages::{PageKind, PageLatchKey, PageLatchRow, PageLatchStats, PageLatchTotals};
 pub use stats::{LatchRow, LatchStats};

@@ -30,9 +30,17 @@ WHERE c.counter_name = 'Data File(s) Size (KB)' AND c.instance_name = 'master' A
 SELECT COUNT(*) AS waiting FROM sys.dm_os_waiting_tasks WHERE session_id = @@SPID;
 GO
 GO
--- Waits for page latches by kind of page: empty until sessions wait for each other.
+-- Page latches by kind of page: waits, and how long the latches of PFS, GAM and SGAM pages were held.
 SELECT c.name, TYPE_NAME(c.system_type_id) AS type, c.is_nullable FROM sys.all_columns c
 WHERE c.object_id = OBJECT_ID('sys.dm_os_page_latch_stats') ORDER BY c.column_id;
-SELECT COUNT(*) AS negative FROM sys.dm_os_page_latch_stats WHERE wait_time_us < max_wait_time_us OR waiting_requests_count < 1;
+SELECT COUNT(*) AS negative FROM sys.dm_os_page_latch_stats WHERE wait_time_us < max_wait_time_us
+    OR waiting_requests_count + ISNULL(hold_count, 0) < 1 OR hold_time_ns < max_hold_time_ns
+    OR long_hold_count > hold_count OR long_hold_time_ns > hold_time_ns;
+CREATE TABLE dbo.latched (c char(8000) NOT NULL);
+INSERT dbo.latched VALUES ('a'), ('b'), ('c');
+SELECT page_kind, CASE WHEN SUM(hold_count) > 0 AND SUM(hold_time_ns) > 0 AND SUM(hold_time_square_sum_us2) > 0
+    THEN 'held' ELSE 'never held' END AS held
+FROM sys.dm_os_page_latch_stats WHERE database_id = DB_ID() AND page_kind IN ('PFS', 'GAM') GROUP BY page_kind ORDER BY page_kind;
+DROP TABLE dbo.latched;
 DBCC SQLPERF ('sys.dm_os_latch_stats', CLEAR) WITH NO_INFOMSGS;
-SELECT COUNT(*) AS n FROM sys.dm_os_page_latch_stats;
+SELECT COUNT(*) AS n FROM sys.dm_os_page_latch_stats WHERE database_id = DB_ID();

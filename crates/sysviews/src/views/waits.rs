@@ -6,6 +6,7 @@ use super::{Rows, SystemView, ViewContext, columns};
 use crate::value::*;
 use furrow_context::error::Result;
 use furrow_engine::{LockRow, LockStatus, Resource};
+use furrow_observe::latches::HoldTotals;
 use furrow_observe::waits::WaitRow;
 use furrow_types::{DataType, Value};
 use twox_hash::XxHash3_64;
@@ -73,12 +74,14 @@ pub(super) static VIEWS: &[SystemView] = &[
         columns: columns! {
             "database_id" SMALLINT; "page_kind" DESC; "latch_mode" DESC; "file_id" SMALLINT null;
             "page_id" BIGINT null; "waiting_requests_count" BIGINT; "wait_time_us" BIGINT;
-            "max_wait_time_us" BIGINT;
+            "max_wait_time_us" BIGINT; "hold_count" BIGINT null; "hold_time_ns" BIGINT null;
+            "max_hold_time_ns" BIGINT null; "hold_time_square_sum_us2" FLOAT null;
+            "long_hold_count" BIGINT null; "long_hold_time_ns" BIGINT null;
         },
         parameters: None,
         text: "Waits for latches of pages in memory, by kind of page, and page by page for PFS, GAM and \
-            SGAM. \
-            SQL Server has no such view.",
+            SGAM; of the latter also how long their latches were held UP or EX, and holds of more than 100 \
+            us apart. SQL Server has no such view.",
         rows: page_latches,
     },
     SystemView {
@@ -231,7 +234,9 @@ fn latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 
 fn page_latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let instance = view.cx.server.instance();
-    for (key, totals) in instance.instruments().latches.pages.snapshot() {
+    for row in instance.instruments().latches.pages.snapshot() {
+        let (key, totals) = (row.key, row.waits);
+        let held = |of: fn(HoldTotals) -> Value| row.holds.map_or(Value::Null, of);
         let page = |of: fn((u16, u32)) -> Value| key.page.map_or(Value::Null, of);
         rows(vec![
             small(i32::from(key.db)),
@@ -242,6 +247,12 @@ fn page_latches(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
             big(totals.waiting_requests),
             big(totals.wait_us),
             big(totals.max_us),
+            held(|holds| big(holds.holds)),
+            held(|holds| big(holds.hold_ns)),
+            held(|holds| big(holds.max_ns)),
+            held(|holds| Value::Float(holds.hold_us2)),
+            held(|holds| big(holds.long_holds)),
+            held(|holds| big(holds.long_ns)),
         ]);
     }
     Ok(())

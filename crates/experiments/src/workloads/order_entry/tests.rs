@@ -5,11 +5,12 @@ use super::*;
 use crate::targets::{DatabaseLayout, Embedded, Startup, Target};
 use crate::workloads::load::Work;
 use crate::workloads::prepared::session_in;
+use furrow_io::time::{Duration, sleep};
 use furrow_io::{MemoryVolume, Volume, thread};
 use random::DECK;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn loaded(scale: Scale, hot_rows: HotRows) -> (Embedded, Population) {
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
@@ -185,5 +186,101 @@ fn a_row_that_sessions_were_told_of_and_that_is_not_there_is_missed() {
     assert!(
         missed[0].contains("new orders: the database has 5"),
         "{missed:?}"
+    );
+}
+
+/// Restores backups as a database of this name; with the log backup rolled forward to its end, without it as
+/// of the end of the full one.
+fn restore(target: &Embedded, name: &str, log: Option<&str>) {
+    let move_to = |file: &str| format!("MOVE '{file}' TO '/v/{name}_{file}'");
+    let moves = ["data1", "data2", "log"].map(move_to).join(", ");
+    let end = if log.is_some() {
+        "NORECOVERY"
+    } else {
+        "RECOVERY"
+    };
+    let mut session = target.connect().unwrap();
+    let text = format!("RESTORE DATABASE {name} FROM DISK = '/v/oe.bak' WITH {moves}, {end};");
+    session.batch(&text).unwrap();
+    if let Some(log) = log {
+        let text = format!("RESTORE LOG {name} FROM DISK = '{log}' WITH RECOVERY;");
+        session.batch(&text).unwrap();
+    }
+}
+
+#[test]
+fn the_conditions_hold_after_a_restore_of_backups_taken_under_the_load() {
+    let (target, population) = loaded(Scale::small(2), HotRows::Packed);
+    let manner = Manner {
+        calling: Calling::Procedures,
+        churn: Churn::Database,
+        has_pauses: false,
+    };
+    let work = OrderEntry::new(&target, "oe", population, manner, 78).unwrap();
+    let orders = |database: &str| totals(&target, database).unwrap().next_orders;
+    let begun_with = orders("oe");
+    let stop = AtomicBool::new(false);
+    // Users end when the test fails, too.
+    struct Stop<'a>(&'a AtomicBool);
+    impl Drop for Stop<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let mut session = target.connect().unwrap();
+    session
+        .batch("ALTER DATABASE oe SET RECOVERY FULL;")
+        .unwrap();
+    // Orders of the database when each backup began and ended.
+    let mut seen = Vec::new();
+    thread::scope(|scope| {
+        let _stop = Stop(&stop);
+        for place in 0..4 {
+            let mut session = session_in(&target, "oe").unwrap();
+            let mut job = work.open(place, session.as_mut()).unwrap();
+            let stop = &stop;
+            let body = move || {
+                while !stop.load(Ordering::Relaxed) {
+                    assert_eq!(job.next(session.as_mut(), 1), Ok(1));
+                }
+            };
+            thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
+        }
+        while orders("oe") == begun_with {
+            sleep(Duration::from_millis(5));
+        }
+        // A backup counts as one under the load when orders came while it was taken.
+        for text in [
+            "BACKUP DATABASE oe TO DISK = '/v/oe.bak' WITH INIT, FORMAT;",
+            "BACKUP LOG oe TO DISK = '/v/oe.trn';",
+        ] {
+            let mut tries = 0..200;
+            let span = loop {
+                assert!(tries.next().is_some(), "no order came during a backup");
+                let before = orders("oe");
+                session.batch(text).unwrap();
+                let after = orders("oe");
+                // One log backup follows the full one: a second would leave a gap behind it.
+                if after > before || text.starts_with("BACKUP LOG") {
+                    break (before, after);
+                }
+            };
+            seen.push(span);
+        }
+    });
+    restore(&target, "oe_full", None);
+    restore(&target, "oe_rolled", Some("/v/oe.trn"));
+    for (database, (before, after)) in ["oe_full", "oe_rolled"].into_iter().zip(seen) {
+        let faults = broken(&target, database, population.scale, Moment::Run).unwrap();
+        assert_eq!(faults, none(), "{database}");
+        let found = orders(database);
+        assert!(
+            (before..=after).contains(&found),
+            "{database}: {found} orders, {before} when its backup began, {after} when it had ended"
+        );
+    }
+    assert_eq!(
+        broken(&target, "oe", population.scale, Moment::Run).unwrap(),
+        none()
     );
 }

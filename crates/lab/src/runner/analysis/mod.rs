@@ -104,7 +104,9 @@ fn label_charts(results: &mut Results) {
     }
     let sections = results.sections.iter_mut();
     for chart in sections.flat_map(|section| &mut section.charts) {
-        chart.finding.insert_str(0, crate::report::MODEL);
+        if !chart.finding.starts_with(crate::report::MODEL) {
+            chart.finding.insert_str(0, crate::report::MODEL);
+        }
     }
 }
 

@@ -1,0 +1,429 @@
+//! What the busiest latch of an allocation page would cost with more processors: a queueing model of measured
+//! holding times.
+//!
+//! A machine with few processors runs few threads at a time, so that a latch which is held for a microsecond
+//! is seldom found held. Its load can be measured all the same: how often it is taken UP or EX, and for how
+//! long. *Utilisation* is the rate times the mean holding time. The model assumes that the rate grows in
+//! proportion to the processors in use, and takes the waiting time from the Pollaczek-Khinchine formula
+//! ([`furrow_stats::queue`]):
+//!
+//! - M/D/1 takes every hold as long as the mean of those up to 100 us: a lower bound;
+//! - M/G/1 takes the mean and the scatter of all, with holds in which the holder had no processor.
+//!
+//! # Invariants
+//! 1. Every title of a modelled figure, and its record in the run, begins with the words for a model.
+//! 2. A wait is shown only where the latch can keep up: at a utilisation below 1.
+
+use super::page_latches::{self, Held, PageLatch, is_allocation, ms_a_second};
+use furrow_lab::report::MODEL;
+use furrow_lab::report::words::count;
+use furrow_lab::results::{Chart, Curve, Panel, Point, Results, Run, Section, SheetTable};
+use furrow_stats::queue::{md1_wait, mg1_wait};
+use serde::Serialize;
+
+/// The name of the record in `Run::extra`.
+const RECORD: &str = "MODEL of the busiest allocation latch";
+/// Where the formula is from.
+const SOURCE: &str = "Pollaczek-Khinchine: W = rate E[S^2] / (2 (1 - rate E[S])); L. Kleinrock, Queueing \
+    Systems, volume 1 (1975), chapter 5";
+/// Processors that the model looks at.
+const PROCESSORS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// Those that the table shows.
+const SHOWN: [u32; 2] = [16, 64];
+/// Sessions that wait less than this share of their time for allocation pages show no contention.
+const LEAST_SHARE: f64 = 0.01;
+
+/// A level whose latch is modelled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Modelled {
+    /// The title of the panel that it is drawn in.
+    pub(crate) panel: String,
+    /// The name of its curve.
+    pub(crate) curve: String,
+    /// The key of the level.
+    pub(crate) level: String,
+    /// Its sessions.
+    pub(crate) sessions: u32,
+}
+
+/// The busiest allocation latch of some runs.
+#[derive(Debug, Clone, PartialEq)]
+struct Busiest {
+    /// `2:1:1 (PFS)`.
+    page: String,
+    held: Held,
+    /// Seconds of load, and seconds of processors in them.
+    seconds: f64,
+    cpu_s: f64,
+}
+
+impl Busiest {
+    /// Of these runs together; `None` where no hold was measured.
+    fn of(runs: &[&Run]) -> Option<Busiest> {
+        let mut pages: Vec<(PageLatch, Held)> = Vec::new();
+        for latch in runs.iter().flat_map(|run| page_latches::of(run)) {
+            let Some(held) = latch.held.filter(|_| is_allocation(&latch)) else {
+                continue;
+            };
+            let same = |of: &PageLatch| (of.database, of.page) == (latch.database, latch.page);
+            match pages.iter_mut().find(|(known, _)| same(known)) {
+                Some((_, sum)) => sum.add(held),
+                None => pages.push((latch, held)),
+            }
+        }
+        let (latch, held) = pages.into_iter().max_by_key(|(_, held)| held.ns)?;
+        let (file, page) = latch.page?;
+        let sum = |of: fn(&Run) -> Option<f64>| runs.iter().filter_map(|run| of(run)).sum::<f64>();
+        Some(Busiest {
+            page: format!("{}:{file}:{page} ({})", latch.database, latch.kind),
+            held,
+            seconds: sum(|run| run.seconds),
+            cpu_s: sum(|run| run.cpu_s),
+        })
+        .filter(|found| found.held.holds > 0 && found.seconds > 0.0 && found.cpu_s > 0.0)
+    }
+
+    /// The share of the time that it was held, as measured.
+    fn utilisation(&self) -> f64 {
+        self.held.ns as f64 / 1e9 / self.seconds
+    }
+
+    fn processors(&self) -> f64 {
+        self.cpu_s / self.seconds
+    }
+
+    /// Mean holding time and mean square of all holds, in microseconds.
+    fn moments(&self) -> (f64, f64) {
+        let holds = self.held.holds as f64;
+        (self.held.ns as f64 / 1e3 / holds, self.held.us2 / holds)
+    }
+
+    /// Mean holding time in microseconds without the long holds.
+    fn short_us(&self) -> f64 {
+        let holds = self.held.holds.saturating_sub(self.held.long_holds).max(1);
+        self.held.ns.saturating_sub(self.held.long_ns) as f64 / 1e3 / holds as f64
+    }
+
+    /// Holds in a microsecond with so many processors in use.
+    fn rate(&self, processors: f64) -> f64 {
+        self.held.holds as f64 / self.cpu_s / 1e6 * processors
+    }
+
+    /// Processors with which it would be held all the time.
+    fn full_at(&self) -> f64 {
+        1.0 / (self.rate(1.0) * self.short_us()).max(1e-12)
+    }
+
+    fn md1_us(&self, processors: u32) -> Option<f64> {
+        md1_wait(self.rate(f64::from(processors)), self.short_us())
+    }
+
+    fn mg1_us(&self, processors: u32) -> Option<f64> {
+        let (mean, square) = self.moments();
+        // A square that was rounded down is no less than that of the mean.
+        mg1_wait(
+            self.rate(f64::from(processors)),
+            mean,
+            square.max(mean * mean),
+        )
+    }
+}
+
+/// What the record of a run holds.
+#[derive(Debug, Serialize)]
+struct Record {
+    is_model: bool,
+    source: &'static str,
+    page: String,
+    measured_holds_per_s: f64,
+    measured_mean_hold_us: f64,
+    measured_utilisation: f64,
+    measured_processors_in_use: f64,
+    modelled_full_at_processors: f64,
+    modelled: Vec<ModelledWait>,
+}
+
+#[derive(Debug, Serialize)]
+struct ModelledWait {
+    processors: u32,
+    md1_wait_us: Option<f64>,
+    mg1_wait_us: Option<f64>,
+}
+
+/// Puts the model of the busiest allocation latch into a run's record, where holds were measured.
+pub(crate) fn keep(run: &mut Run) -> Result<(), serde_json::Error> {
+    let Some(busiest) = Busiest::of(&[run]) else {
+        return Ok(());
+    };
+    let modelled = PROCESSORS.map(|processors| ModelledWait {
+        processors,
+        md1_wait_us: busiest.md1_us(processors),
+        mg1_wait_us: busiest.mg1_us(processors),
+    });
+    let record = Record {
+        is_model: true,
+        source: SOURCE,
+        page: busiest.page.clone(),
+        measured_holds_per_s: busiest.held.holds as f64 / busiest.seconds,
+        measured_mean_hold_us: busiest.moments().0,
+        measured_utilisation: busiest.utilisation(),
+        measured_processors_in_use: busiest.processors(),
+        modelled_full_at_processors: busiest.full_at(),
+        modelled: modelled.into(),
+    };
+    let record = serde_json::to_value(record)?;
+    run.extra.insert(RECORD.to_owned(), record);
+    Ok(())
+}
+
+/// The share of a run's time that its busiest allocation latch was held, in percent.
+pub(crate) fn held_percent(run: &Run) -> f64 {
+    Busiest::of(&[run]).map_or(0.0, |busiest| 100.0 * busiest.utilisation())
+}
+
+/// What the sessions of a level waited, and its busiest latch.
+struct Level<'a> {
+    of: &'a Modelled,
+    busiest: Busiest,
+    waited_ms: f64,
+}
+
+impl<'a> Level<'a> {
+    fn measured(results: &Results, of: &'a Modelled) -> Option<Level<'a>> {
+        let runs: Vec<&Run> = results.good_runs(&of.level).collect();
+        let waited: f64 = runs.iter().map(|run| ms_a_second(run, is_allocation)).sum();
+        Some(Level {
+            of,
+            busiest: Busiest::of(&runs)?,
+            waited_ms: waited / runs.len().max(1) as f64,
+        })
+    }
+
+    fn share(&self) -> f64 {
+        self.waited_ms / 1e3 / f64::from(self.of.sessions.max(1))
+    }
+}
+
+/// The section; `None` where no hold was measured.
+pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section> {
+    let levels: Vec<Level<'_>> = wanted
+        .iter()
+        .filter_map(|of| Level::measured(results, of))
+        .collect();
+    let hottest = levels
+        .iter()
+        .min_by(|a, b| a.busiest.full_at().total_cmp(&b.busiest.full_at()))?;
+    Some(Section {
+        heading: "Modelled cost of the allocation latch".to_owned(),
+        finding: finding(hottest),
+        text: vec![
+            "Measured: how often the latch of each PFS, GAM and SGAM page was taken UP or EX, and how long \
+             it was held. Utilisation is the one times the other. Readers of these pages are not counted."
+                .to_owned(),
+            format!(
+                "Modelled: the waiting time with more processors, when the rate grows in proportion to those \
+                 in use and requests come at random. M/D/1 takes every hold as long as the mean of those up \
+                 to 100 us. M/G/1 takes mean and scatter of all holds: some lasted long because the holder \
+                 had no processor, and a larger machine has fewer of those. Both overstate waits near \
+                 saturation, as a session that waits does not ask again meanwhile. Source: {SOURCE}."
+            ),
+        ],
+        charts: vec![chart(&levels)],
+        tables: vec![table(results, &levels)],
+    })
+}
+
+fn finding(hottest: &Level<'_>) -> String {
+    let busiest = &hottest.busiest;
+    let shows = hottest.share() >= LEAST_SHARE;
+    let here = format!(
+        "with {:.1} processors in use, sessions waited {:.1}% of their time for latches of PFS, GAM and SGAM \
+         pages",
+        busiest.processors(),
+        100.0 * hottest.share()
+    );
+    let verdict = if shows {
+        format!("Contention for allocation pages is measured here: {here}")
+    } else {
+        format!("This machine cannot show contention for allocation pages: {here}")
+    };
+    format!(
+        "{verdict} ({}). {MODEL}the busiest of these latches, of page {}, would be held all the time with {} \
+         processors in use",
+        hottest.of.level,
+        busiest.page,
+        count(busiest.full_at().round().max(1.0) as u64)
+    )
+}
+
+fn chart(levels: &[Level<'_>]) -> Chart {
+    let mut panels: Vec<Panel> = Vec::new();
+    for level in levels {
+        let point = |&processors: &u32| {
+            Some(Point {
+                x: f64::from(processors),
+                y: level.busiest.md1_us(processors)?,
+                low: None,
+                high: None,
+            })
+        };
+        let curve = Curve {
+            name: level.of.curve.clone(),
+            points: PROCESSORS.iter().filter_map(point).collect(),
+        };
+        match panels
+            .iter_mut()
+            .find(|panel| panel.title == level.of.panel)
+        {
+            Some(panel) => panel.curves.push(curve),
+            None => panels.push(Panel {
+                title: level.of.panel.clone(),
+                curves: vec![curve],
+                marks: Vec::new(),
+            }),
+        }
+    }
+    Chart {
+        finding: format!("{MODEL}waiting time for the busiest allocation latch (queue M/D/1)"),
+        description: "To the right processors in use, upwards the modelled mean wait. A curve ends where the \
+            latch cannot keep up."
+            .to_owned(),
+        x: "processors in use (modelled)".to_owned(),
+        y: "modelled wait, us".to_owned(),
+        x_by_powers: true,
+        panels,
+    }
+}
+
+fn table(results: &Results, levels: &[Level<'_>]) -> SheetTable {
+    let wait = |wait: Option<f64>| wait.map_or("full".to_owned(), |us| format!("{us:.2}"));
+    let row = |level: &Level<'_>| {
+        let busiest = &level.busiest;
+        let mut cells = vec![
+            level.of.level.clone(),
+            busiest.page.clone(),
+            count((busiest.held.holds as f64 / busiest.seconds).round() as u64),
+            format!("{:.2} / {:.2}", busiest.moments().0, busiest.short_us()),
+            format!("{:.2}%", 100.0 * busiest.utilisation()),
+            format!("{:.1}", busiest.processors()),
+            format!("{:.0}", busiest.full_at()),
+        ];
+        cells.extend(
+            SHOWN.map(|n| format!("{} / {}", wait(busiest.md1_us(n)), wait(busiest.mg1_us(n)))),
+        );
+        cells
+    };
+    let heads = [
+        "busiest latch",
+        "holds/s",
+        "mean hold, us: all / up to 100 us",
+        "held",
+        "processors in use",
+        "MODEL: held all the time with",
+    ];
+    let waits = SHOWN.map(|n| format!("MODEL: wait with {n} processors, us, M/D/1 / M/G/1"));
+    SheetTable {
+        caption: format!(
+            "Measured holds of the busiest allocation latch. Columns with {}",
+            MODEL.trim()
+        ),
+        columns: [results.experiment.factor.plural.clone()]
+            .into_iter()
+            .chain(heads.map(str::to_owned))
+            .chain(waits)
+            .collect(),
+        rows: levels.iter().map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(holds: u64, hold_ns: u64) -> Run {
+        let mut run = Run {
+            seconds: Some(10.0),
+            cpu_s: Some(20.0),
+            ..Run::default()
+        };
+        let latch = |mode: &str, page, holds: u64| PageLatch {
+            database: 5,
+            kind: "PFS".to_owned(),
+            mode: mode.to_owned(),
+            page: Some((1, page)),
+            waits: 0,
+            wait_us: 0,
+            held: Some(Held {
+                holds,
+                ns: holds * hold_ns,
+                us2: holds as f64 * (hold_ns as f64 / 1e3).powi(2),
+                ..Held::default()
+            }),
+        };
+        let latches = [
+            latch("UP", 1, holds / 2),
+            latch("EX", 1, holds / 2),
+            latch("UP", 8088, 10),
+        ];
+        page_latches::keep(&mut run, &latches).unwrap();
+        run
+    }
+
+    #[test]
+    fn the_busiest_page_is_found_over_both_modes_and_its_wait_follows_the_formula() {
+        // 100,000 holds of 2 us in 20 processor seconds: 5,000 a second and processor, 1% of its time.
+        let run = run(100_000, 2_000);
+        let busiest = Busiest::of(&[&run]).unwrap();
+        assert_eq!(busiest.page, "5:1:1 (PFS)");
+        assert!((busiest.utilisation() - 0.02).abs() < 1e-9);
+        assert!((busiest.full_at() - 100.0).abs() < 1e-6);
+        // At 50 processors half of the time: an equal hold waits half of its length.
+        let at = |n: u32| busiest.md1_us(n).unwrap();
+        assert!((md1_wait(busiest.rate(50.0), 2.0).unwrap() - 1.0).abs() < 1e-9);
+        assert!(at(64) > at(32) && busiest.md1_us(128).is_none());
+        assert!(
+            (busiest.mg1_us(64).unwrap() - at(64)).abs() < 1e-6,
+            "no scatter"
+        );
+    }
+
+    #[test]
+    fn long_holds_are_in_one_model_and_not_in_the_other() {
+        let mut run = run(100_000, 2_000);
+        let mut latches = page_latches::of(&run);
+        if let Some(held) = &mut latches[0].held {
+            let stall = Held {
+                holds: 10,
+                ns: 40_000_000,
+                us2: 1.6e8,
+                long_holds: 10,
+                long_ns: 40_000_000,
+            };
+            held.add(stall);
+        }
+        page_latches::keep(&mut run, &latches).unwrap();
+        let busiest = Busiest::of(&[&run]).unwrap();
+        assert!((busiest.short_us() - 2.0).abs() < 1e-3);
+        assert!(busiest.mg1_us(16).unwrap() > 2.0 * busiest.md1_us(16).unwrap());
+    }
+
+    #[test]
+    fn the_record_of_a_run_is_labelled_as_a_model() {
+        let mut run = run(1000, 500);
+        keep(&mut run).unwrap();
+        let record = &run.extra[RECORD];
+        assert_eq!(record["is_model"], true);
+        assert!(record["source"].as_str().unwrap().contains("Kleinrock"));
+        assert_eq!(
+            record["modelled"].as_array().unwrap().len(),
+            PROCESSORS.len()
+        );
+        assert!(held_percent(&run) > 0.0);
+        let mut empty = Run::default();
+        keep(&mut empty).unwrap();
+        assert!(
+            empty.extra.is_empty(),
+            "nothing is modelled where nothing was measured"
+        );
+    }
+}

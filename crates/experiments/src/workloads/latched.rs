@@ -1,0 +1,65 @@
+//! A load that is measured together with the waits for latches of pages, and what experiments with such a
+//! load say in the same words.
+
+use super::load::{self, Load, Work, Worked};
+use super::place::failed;
+use super::prepared::session_in;
+use super::{figures, latch_model, page_latches};
+use crate::targets::Target;
+use furrow_lab::design::Factor;
+use furrow_lab::experiment::{RunContext, StepError};
+use furrow_lab::results::{self, Figure, Run};
+use std::path::PathBuf;
+
+/// What experiments say that look at the latches of pages.
+pub(crate) const FEW_PROCESSORS: &str = "Contention of latches needs threads that run at the same time: \
+    few processors show little of it.";
+
+/// Runs the load. The run has its counters, latencies and waits for latches of pages; `word` stands for what
+/// one piece of work is.
+pub(crate) fn run(
+    target: &dyn Target,
+    load: &Load,
+    (work, word): (&dyn Work, &str),
+    volumes: &[PathBuf],
+    context: &mut RunContext<'_>,
+) -> Result<(Run, Worked), StepError> {
+    let mut session = session_in(target, &load.database).map_err(failed)?;
+    let before = page_latches::read(session.as_mut()).map_err(failed)?;
+    let worked = load::run(target, load, work, context)?;
+    let after = page_latches::read(session.as_mut()).map_err(failed)?;
+    let mut run = Run::default();
+    figures::fill(&mut run, &worked, load.unit, word, volumes);
+    let kept = page_latches::keep(&mut run, &page_latches::since(&before, after));
+    kept.and_then(|()| latch_model::keep(&mut run))
+        .map_err(|e| StepError::Failed(e.to_string()))?;
+    Ok((run, worked))
+}
+
+/// Waits for the latches of allocation pages, and how much of the time the busiest of them was held.
+pub(crate) fn allocation_figures(run: &Run) -> [Figure; 2] {
+    let waits = Figure::lower(
+        "PAGELATCH on PFS, GAM, SGAM",
+        "ms/s",
+        page_latches::ms_a_second(run, page_latches::is_allocation),
+    );
+    let held = latch_model::held_percent(run);
+    [
+        waits,
+        Figure::neutral("busiest allocation latch held", "%", held),
+    ]
+}
+
+/// The words for what is varied: those of the only factor, or the names of all.
+pub(crate) fn factor_words(
+    factors: &[Factor],
+    (singular, option): (&str, &str),
+) -> results::Factor {
+    let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+    let only = |text: &str| if names.len() == 1 { text } else { "" }.to_owned();
+    results::Factor {
+        singular: only(singular),
+        plural: names.join(" / "),
+        option: only(option),
+    }
+}
