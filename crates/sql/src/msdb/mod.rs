@@ -4,12 +4,15 @@
 //! user's database that has this name from before is left alone.
 //! Its tables have SQL Server's names and columns, so that scripts which read the history run as they are.
 //! BACKUP and RESTORE write their history in a transaction of its own after they have succeeded: history that
-//! cannot be written (3009) does not fail them.
+//! cannot be written (3009) does not fail them. What is noted about suspect pages is written the same way
+//! after the next statement.
 
 mod history;
+mod suspects;
 mod tables;
 
 pub(crate) use history::{RestoreNote, SetOnMedia, note_backup, note_restore};
+pub(crate) use suspects::write_suspects;
 
 use furrow_context::server::ServerState;
 use furrow_engine::{Database, DatabaseSpec, EngineError, FileSpec, Instance, Session};
