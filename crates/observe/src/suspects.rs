@@ -39,7 +39,7 @@ pub enum SuspectEvent {
 
 impl SuspectEvent {
     /// Whether the page is no longer suspect by this.
-    pub fn is_cure(self) -> bool {
+    fn is_cure(self) -> bool {
         self >= SuspectEvent::Restored
     }
 }
@@ -76,7 +76,7 @@ impl Subject {
     }
 
     /// Whether it is about this page.
-    pub fn is_about(self, place: Place) -> bool {
+    fn is_about(self, place: Place) -> bool {
         match self {
             Subject::Page(page, _) => page == place,
             Subject::Restored(database, file) => (database, file) == (place.0, place.1),

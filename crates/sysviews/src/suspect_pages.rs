@@ -1,8 +1,8 @@
 //! `msdb.dbo.suspect_pages`: its rows, together with what is noted and not yet written there.
 //!
 //! Reads, checks, repairs and restores note what happens to pages (`furrow_observe::suspects`).
-//! [`write`] brings the notes into the table. The view `sys.dm_db_suspect_pages` shows the table as it will be
-//! then, so that there is one list. Without `msdb` the notes alone are the list.
+//! [`write`] brings the notes into the table. The view `sys.dm_db_suspect_pages` shows the table as it will
+//! be then, so that there is one list. Without `msdb` the notes alone are the list.
 
 use crate::value::datetime;
 use furrow_engine::{Database, EngineError, Instance, Isolation, LockHints, ReadLock};

@@ -18,12 +18,14 @@
 //! The journal of an EMERGENCY repair says that the log is lost, whatever there is of it. Its boot page of
 //! after says that the database was shut down cleanly, at an LSN that no page exceeds, and the headers name
 //! one checkpoint behind it: so opening makes a new log (`crate::opening`). The journal stays until the
-//! boot page has lost that flag; an interrupted opening removes what there is of the new log and begins again.
+//! boot page has lost that flag; an interrupted opening removes what there is of the new log and begins
+//! again.
 
 use super::known_pages::{
-    Locked, LogAfter, boot_pages, header_pages, is_between, newest_lsn, not_so, raw_page,
+    Locked, LogAfter, boot_pages, header_pages, is_between, is_same_but_checkpoint, newest_lsn,
+    not_so, raw_page,
 };
-use crate::files::open_error;
+use crate::files::{double_write_path, open_error};
 use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
@@ -268,7 +270,10 @@ impl Journal {
         let (Some(known), Some(header)) = (known, header) else {
             return Ok(false);
         };
-        Ok(is_between(&header, &known.header))
+        let [_, after] = &known.header;
+        // The first checkpoint of the new log may be in the headers already.
+        let in_new_log = self.new_log && is_same_but_checkpoint(&header, after, id);
+        Ok(is_between(&header, &known.header) || in_new_log)
     }
 
     /// Writes what a crash has left to write, or nothing: `false` where the journal is not of these files.
@@ -294,6 +299,15 @@ impl Journal {
                 return Err(EngineError::refused(5173, &[]));
             }
             files.insert(known.id, file);
+        }
+        if self.new_log {
+            // Images that were for the log that is lost.
+            for file in files.values() {
+                let images = double_write_path(file.path());
+                if shared.volume.exists(&images)? {
+                    shared.volume.remove(&images)?;
+                }
+            }
         }
         self.write(&files)?;
         Ok(true)

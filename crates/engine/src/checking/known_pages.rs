@@ -60,6 +60,24 @@ pub(super) fn is_between(now: &PageBuf, [before, after]: &[Box<PageBuf>; 2]) -> 
     each.all(|(now, (before, after))| now == *before || now == *after)
 }
 
+/// Whether two pages 0 of a file are the same header but for the checkpoint that they name.
+pub(super) fn is_same_but_checkpoint(now: &PageBuf, then: &PageBuf, file: FileId) -> bool {
+    let decoded = |page: &PageBuf| {
+        let mut page = *page;
+        let id = PageId {
+            file,
+            page: PageNo(0),
+        };
+        admit(&mut page, id).ok()?;
+        let header = FileHeader::decode(&page).ok()?;
+        Some(FileHeader {
+            max_lsn: Lsn::ZERO,
+            ..header
+        })
+    };
+    decoded(now).is_some_and(|now| decoded(then) == Some(now))
+}
+
 /// The boot page before a repair and after it: without a chain of backups, and at rest.
 pub(super) fn boot_pages(
     file: &dyn File,

@@ -30,6 +30,7 @@ use furrow_format::FileId;
 use furrow_io::{Access, Open};
 use furrow_messages::Message;
 use furrow_tables::{DatabaseState, EngineError};
+use std::path::Path;
 use std::sync::Arc;
 
 /// How a repair checks: options, the scratch file, and who listens.
@@ -182,10 +183,24 @@ impl Instance {
             let written = false;
             return Ok(Done { repaired, written });
         }
-        let primary = paths.get(&FileId(1)).cloned().unwrap_or_default();
-        let journal = Journal::of(&repaired, &locked, log)?;
-        journal.make_room(&locked)?;
-        let path = repair_path(&primary);
+        self.write_repair(&repaired, &locked, log)?;
+        let written = true;
+        Ok(Done { repaired, written })
+    }
+
+    /// Writes a repair to its journal, and from there to the files. Where a new log is made, opening the
+    /// database does the latter.
+    fn write_repair(
+        &self,
+        repaired: &Repaired,
+        locked: &Locked,
+        log: LogAfter,
+    ) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        let primary = locked.get(&FileId(1)).map(|file| file.path());
+        let path = repair_path(primary.unwrap_or(Path::new("")));
+        let journal = Journal::of(repaired, locked, log)?;
+        journal.make_room(locked)?;
         if volume.exists(&path)? {
             volume.remove(&path)?;
         }
@@ -199,12 +214,11 @@ impl Instance {
             }
             return Err(error.into());
         }
-        let written = true;
         if log == LogAfter::Stays {
             // From here on a failure leaves the journal: opening the database finishes the repair.
-            journal.write(&locked)?;
+            journal.write(locked)?;
             volume.remove(&path)?;
         }
-        Ok(Done { repaired, written })
+        Ok(())
     }
 }

@@ -81,8 +81,8 @@ enum Kind {
     Emergency,
 }
 
-/// ALTER DATABASE ... SET EMERGENCY: opens a database of our own for reading only, without its log. Nothing is
-/// recovered: what was not committed may be seen, and changes that only the log has are missing.
+/// ALTER DATABASE ... SET EMERGENCY: opens a database of our own for reading only, without its log. Nothing
+/// is recovered: what was not committed may be seen, and changes that only the log has are missing.
 pub(crate) fn open_emergency(
     shared: &Arc<Shared>,
     id: DatabaseId,

@@ -141,7 +141,11 @@ pub(crate) fn open(
     say(shared, &Message::new(17137, &[name.into()]));
     let leftover = crate::checking::finish_repair(shared, path, moved)?;
     let primary = open_primary(shared, path)?;
-    let mut opening = begin(shared, (id, name), moved, (primary, &leftover))?;
+    let lost = leftover != Leftover::Nothing;
+    let mut opening = begin(shared, (id, name), moved, (primary, lost))?;
+    if lost {
+        opening.told.push(log_rebuilt(name));
+    }
     opening.redo_all()?;
     let database = opening.finish(begun)?;
     if let Leftover::NewLog(journal) = leftover {
@@ -209,19 +213,15 @@ fn begin<'a>(
     shared: &'a Arc<Shared>,
     (id, name): (DatabaseId, &str),
     moved: &'a Moved,
-    (mut primary, leftover): (Primary, &Leftover),
+    (mut primary, lost): (Primary, bool),
 ) -> Result<Opening<'a>, EngineError> {
     let begun = Moment::now();
     let binding = primary.header.binding;
     let recorded = read_files1(&primary.file)?;
     let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
     let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
-    let lost = matches!(leftover, Leftover::NewLog(_));
     let about = (&*recorded, &primary.boot, binding);
-    let mut found = find_log(shared, (name, lost), moved, about)?;
-    if lost {
-        found.told.push(log_rebuilt(name));
-    }
+    let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
     let stats = shared
         .instruments

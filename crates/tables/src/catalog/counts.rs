@@ -40,8 +40,8 @@ impl Catalog {
         for rowset in all.into_iter().filter(|r| r.take_changed()) {
             match self.write_counts_of(&rowset) {
                 Ok(()) => {}
-                // A damaged page of one table must not keep the database from its checkpoint, or from opening.
-                // The counts of the table stay as they are until it changes again.
+                // A damaged page of one table must not keep the database from its checkpoint, or from
+                // opening. The counts of the table stay as they are until it changes again.
                 Err(e) if DAMAGE.contains(&e.number()) => {
                     let rowset = rowset.id().0;
                     tracing::warn!(rowset, error = %e, "counts cannot be written");
