@@ -21,6 +21,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         statement.";
     3032 16 1 "One or more of the options (%ls) are not supported for this statement. Review the \
         documentation for supported options.";
+    3033 16 0 "BACKUP DATABASE cannot be used on a database opened in emergency mode.";
     3035 16 1 "Cannot perform a differential backup for database \"%ls\", because a current database \
         backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, omitting the \
         WITH DIFFERENTIAL option.";

@@ -60,6 +60,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3902 16 1 "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3903 16 1 "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.";
     3906 16 1 "Failed to update database \"%.*ls\" because the database is read-only.";
+    3908 16 1 "Could not run BEGIN TRANSACTION in database '%.*ls' because the database is in emergency mode \
+        or is damaged and must be restarted.";
     3920 10 1 "The WITH MARK option only applies to the first BEGIN TRAN WITH MARK statement. The option \
         is ignored.";
     4060 11 1 "Cannot open database \"%.*ls\" requested by the login. The login failed.";

@@ -115,8 +115,14 @@ fn score(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
             for missed in &score.missed {
                 println!("missed: {missed}");
             }
+            for left in &score.unrepaired {
+                println!("not repaired: {left}");
+            }
             println!("{score}");
-            ExitCode::SUCCESS
+            match score.unrepaired.is_empty() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::FAILURE,
+            }
         }
         Err(alarm) => {
             println!("{alarm}");

@@ -6,6 +6,7 @@ use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
 use furrow_io::thread::scope;
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{Access, Fill, MemoryVolume, Open, Volume, WriteRun};
+use furrow_observe::suspects::SuspectEvent;
 use furrow_sql::{Connection, Kept, Server};
 use furrow_types::Value;
 use std::io::IoSlice;
@@ -545,4 +546,73 @@ fn a_durable_tempdb_of_an_earlier_version_is_replaced_by_a_temporary_one() {
         drop((tempdb, server));
         instance.shut_down().unwrap();
     }
+}
+
+const SUSPECT: &str =
+    "SELECT event_type * 100 + error_count FROM msdb.dbo.suspect_pages WHERE page_id = 70";
+const LISTED: &str =
+    "SELECT event_type * 100 + error_count FROM sys.dm_db_suspect_pages WHERE page_id = 70";
+
+#[test]
+fn a_locked_msdb_keeps_no_statement_waiting_and_the_suspect_page_is_written_later() {
+    let server = server();
+    let suspects = &server.instance().instruments().suspects;
+    let (mut one, mut two) = (server.connect().unwrap(), server.connect().unwrap());
+    run(
+        &mut one,
+        "BEGIN TRANSACTION; SELECT COUNT(*) FROM msdb.dbo.suspect_pages WITH (TABLOCKX, HOLDLOCK)",
+    );
+    suspects.note((9, 1, 70), SuspectEvent::Checksum);
+    suspects.note((9, 1, 70), SuspectEvent::Checksum);
+    run(&mut two, "SELECT 1");
+    assert!(suspects.is_due(), "it is not written yet");
+    assert_eq!(number(&mut two, LISTED), 202, "the view has it");
+    run(&mut one, "COMMIT");
+    run(&mut two, "SELECT 1");
+    assert!(!suspects.is_due());
+    assert_eq!(number(&mut two, SUSPECT), 202);
+    assert_eq!(number(&mut two, LISTED), 202, "once, not twice");
+    suspects.note((9, 1, 70), SuspectEvent::Repaired);
+    run(&mut two, "SELECT 1");
+    assert_eq!(number(&mut one, SUSPECT), 502);
+    // Rows are the administrator's: what is deleted is gone from both.
+    run(&mut one, "DELETE msdb.dbo.suspect_pages");
+    assert_eq!(row(&mut one, LISTED), []);
+}
+
+#[test]
+fn suspect_pages_beyond_a_thousand_wait_for_rows_to_be_deleted() {
+    let server = server();
+    let suspects = &server.instance().instruments().suspects;
+    let mut one = server.connect().unwrap();
+    for page in 0..1_100 {
+        suspects.note((9, 1, page), SuspectEvent::Torn);
+    }
+    run(&mut one, "SELECT 1");
+    let count = "SELECT COUNT(*) FROM msdb.dbo.suspect_pages";
+    assert_eq!(number(&mut one, count), 1_000);
+    suspects.note((9, 1, 5), SuspectEvent::Torn);
+    suspects.note((9, 1, 1_050), SuspectEvent::Torn);
+    run(&mut one, "SELECT 1");
+    assert_eq!(number(&mut one, count), 1_000);
+    let known = "SELECT error_count FROM msdb.dbo.suspect_pages WHERE page_id = 5";
+    assert_eq!(number(&mut one, known), 2);
+    suspects.note_dropped(9);
+    run(&mut one, "SELECT 1");
+    assert_eq!(number(&mut one, count), 0);
+}
+
+#[test]
+fn without_a_msdb_of_its_own_a_server_lists_suspect_pages_all_the_same() {
+    let instance = Instance::in_memory(InstanceConfig::default()).unwrap();
+    let files = FileSpec::new("m", "m.mdf").size_mb(2);
+    let spec = DatabaseSpec::new("msdb", files).log(FileSpec::new("ml", "m.ldf").size_mb(1));
+    instance.create_database(&spec).unwrap();
+    let server = Server::start(instance).unwrap();
+    let suspects = &server.instance().instruments().suspects;
+    let mut one = server.connect().unwrap();
+    suspects.note((9, 1, 70), SuspectEvent::Error);
+    run(&mut one, "SELECT 1");
+    assert_eq!(number(&mut one, LISTED), 101);
+    assert_eq!(suspects.list().len(), 1, "it stays");
 }

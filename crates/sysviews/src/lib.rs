@@ -28,6 +28,7 @@ mod names;
 mod pages;
 pub mod procs;
 mod reference;
+pub mod suspect_pages;
 pub mod value;
 mod views;
 

@@ -32,13 +32,7 @@ impl Database {
     /// Begins a backup of the log: 4208 in SIMPLE, 4214 before the first full backup, 3023 beside another.
     pub fn begin_log_backup(self: &Arc<Database>) -> Result<BackupSource, EngineError> {
         let _entered = self.shared.enter();
-        self.check()?;
-        if self.is_snapshot() {
-            return Err(EngineError::refused(3002, &[]));
-        }
-        if self.is_temporary() {
-            return Err(EngineError::refused(3147, &[]));
-        }
+        self.can_be_backed_up()?;
         let recovery_model = self.options().recovery_model;
         if recovery_model == RecoveryModel::Simple {
             return Err(EngineError::refused(4208, &["BACKUP LOG".into()]));

@@ -24,6 +24,7 @@ use furrow_format::{
 use furrow_io::sync::Mutex;
 use furrow_log::{LogBlock, LogCursor, OwnedRecord};
 use furrow_messages::Message;
+use furrow_observe::suspects::SuspectEvent;
 use furrow_pool::{Ex, LatchRank, PoolError};
 use furrow_recovery::{pages_of, roll_forward_page};
 use furrow_types::Guid;
@@ -101,6 +102,20 @@ impl Database {
     /// Whether pages are on their way into the database.
     pub fn restores_pages(&self) -> bool {
         !self.stage.lock().0.is_empty()
+    }
+
+    /// Which of these pages can be restored by themselves, and from which LSN on the database has the log
+    /// itself; `None` where no page can be.
+    pub fn restorable_pages(&self, pages: &BTreeSet<PageId>) -> Option<(BTreeSet<PageId>, Lsn)> {
+        let simple = self.options().recovery_model == RecoveryModel::Simple;
+        let chain = self.store.holds.log_backup().filter(|_| !simple)?;
+        let files = self.file_list().ok().filter(|_| !self.is_read_only())?;
+        let can_be = |page: &&PageId| {
+            let file = files.iter().find(|f| f.id == page.file && f.filegroup != 0);
+            let inside = file.is_some_and(|f| u64::from(page.page.0) < f.size_pages);
+            inside && !is_control(**page)
+        };
+        Some((pages.iter().filter(can_be).copied().collect(), chain))
     }
 
     /// Begins to read a full or differential backup for these pages: 4346 without a log chain, 4344 of a
@@ -271,6 +286,9 @@ impl Tail<'_> {
         }
         drop(guard);
         pool.force_pages(store.db(), &[(page, 1)])?;
+        let place = (store.db().0, page.file.0, page.page.0);
+        let suspects = &self.db.shared.instruments.suspects;
+        suspects.note(place, SuspectEvent::Restored);
         Ok(())
     }
 }

@@ -15,7 +15,7 @@ use furrow_io::time::WallTime;
 use furrow_log::{LogBlock, LogCursor, OwnedRecord, RecordKind};
 use furrow_pool::LatchRank;
 use furrow_recovery::truncate;
-use furrow_tables::EngineError;
+use furrow_tables::{DatabaseState, EngineError};
 use furrow_txn::{CommitBody, LogHold};
 use furrow_types::Guid;
 use std::sync::Arc;
@@ -76,6 +76,18 @@ pub struct BackupSource {
 }
 
 impl Database {
+    /// 3002, 3147, 3033 for a snapshot, tempdb, and a database in EMERGENCY.
+    pub(super) fn can_be_backed_up(&self) -> Result<(), EngineError> {
+        self.check()?;
+        let number = match self.state() {
+            DatabaseState::Emergency => 3033,
+            _ if self.is_snapshot() => 3002,
+            _ if self.is_temporary() => 3147,
+            _ => return Ok(()),
+        };
+        Err(EngineError::refused(number, &[]))
+    }
+
     /// Begins a backup of data files; 3023 when one is under way, or files are being changed; 3035 of a
     /// differential one without a base.
     pub fn begin_backup(
@@ -84,13 +96,7 @@ impl Database {
     ) -> Result<BackupSource, EngineError> {
         debug_assert!(scope != BackupScope::Log, "see `begin_log_backup`");
         let _entered = self.shared.enter();
-        self.check()?;
-        if self.is_snapshot() {
-            return Err(EngineError::refused(3002, &[]));
-        }
-        if self.is_temporary() {
-            return Err(EngineError::refused(3147, &[]));
-        }
+        self.can_be_backed_up()?;
         let turn = self.files.begin_backup()?;
         let differential = scope == BackupScope::Differential;
         if differential && self.boot_page()?.differential_base == Guid([0; 16]) {

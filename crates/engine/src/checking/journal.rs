@@ -4,40 +4,42 @@
 //! file. One that is whole is written to the files before they are opened; one that is not is removed.
 //!
 //! # Invariants
-//! 1. *A journal is applied only to the files that it was computed from*, as they were then. Page 0 of each
-//!    file (binding GUID, file GUID, greatest LSN) is byte for byte what the journal knows: a repair does not
-//!    write it. The boot page is written last; each of its sectors is that of before or that of after. Any
-//!    use of the database since would have changed it, for opening clears its flag of a clean shutdown.
-//!    Proof: `a_journal_of_another_state_is_not_applied`.
+//! 1. *A journal is applied only to the files that it was computed from*, as they were then. Each sector of
+//!    page 0 of each file (binding GUID, file GUID, greatest LSN), and of the boot page, is that of before or
+//!    that of after. The boot page is written last. Any use of the database since would have changed it, for
+//!    opening clears its flag of a clean shutdown. Proof: `a_journal_of_another_state_is_not_applied`.
 //! 2. *After a repair the backup chain is broken*: the boot page of after has no log chain and no base of
 //!    differential backups. Log backups from after cannot follow on pages from before. Proof:
 //!    `after_a_repair_the_log_chain_begins_anew`.
+//! 3. *All of a repair is durable, or the database of before is there*, wherever it is cut short. Proof:
+//!    `a_power_loss_in_a_repair_leaves_the_database_of_before_or_the_repaired_one`.
+//!
+//! # A new log
+//! The journal of an EMERGENCY repair says that the log is lost, whatever there is of it. Its boot page of
+//! after says that the database was shut down cleanly, at an LSN that no page exceeds, and the headers name
+//! one checkpoint behind it: so opening makes a new log (`crate::opening`). The journal stays until the
+//! boot page has lost that flag; an interrupted opening removes what there is of the new log and begins
+//! again.
 
-use crate::files::{is_own_boot, open_error, repair_path};
+use super::known_pages::{
+    Locked, LogAfter, boot_pages, header_pages, is_between, is_same_but_checkpoint, newest_lsn,
+    not_so, raw_page,
+};
+use crate::files::{double_write_path, open_error};
 use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
-use furrow_format::boot::field;
-use furrow_format::{
-    BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo, admit, stamp_checksum,
-};
+use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo};
 use furrow_io::{Access, AlignedBuf, File, Fill, Open};
-use furrow_observe::errorlog::Source;
 use furrow_tables::EngineError;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-const MAGIC: &[u8; 8] = b"FURROWR2";
+pub(super) const MAGIC: &[u8; 8] = b"FURROWR3";
+/// Journals of other versions begin so.
+pub(super) const KIND: &[u8] = b"FURROWR";
 /// Magic, length of the body, checksum of the body.
 const HEADER_BYTES: usize = 512;
 const SECTOR_BYTES: usize = 512;
-
-/// Data files by number.
-pub(crate) type Paths = BTreeMap<FileId, PathBuf>;
-
-/// The same files, open and locked.
-pub(crate) type Locked = BTreeMap<FileId, Arc<dyn File>>;
 
 /// A data file as the repair found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +47,9 @@ struct Known {
     id: FileId,
     /// Least size in pages.
     size: u32,
-    /// Checksum of page 0.
-    header: u32,
     path: PathBuf,
+    /// Page 0 before and after.
+    header: [Box<PageBuf>; 2],
 }
 
 /// A repair that is to be written.
@@ -56,44 +58,10 @@ pub(crate) struct Journal {
     files: Vec<Known>,
     /// The boot page before and after.
     boot: [Box<PageBuf>; 2],
-    /// All pages but the boot page.
+    /// All pages but the boot page and the headers.
     pages: Vec<(PageId, Box<PageBuf>)>,
-}
-
-/// A page as it is on disk; `None` behind the end of the file.
-fn raw_page(file: &dyn File, number: PageNo) -> Result<Option<Box<PageBuf>>, EngineError> {
-    let at = u64::from(number.0) * PAGE_SIZE as u64;
-    if file.len_bytes()? < at + PAGE_SIZE as u64 {
-        return Ok(None);
-    }
-    let mut bytes = AlignedBuf::new(PAGE_SIZE);
-    file.read_at(at, &mut bytes)?;
-    Ok(bytes.first_chunk().map(|page: &PageBuf| Box::new(*page)))
-}
-
-fn header_sum(file: &dyn File) -> Result<Option<u32>, EngineError> {
-    let page = raw_page(file, PageNo(0))?;
-    Ok(page.map(|page| crc32c::crc32c(&*page)))
-}
-
-fn not_so(what: &str) -> EngineError {
-    EngineError::Damaged(what.to_owned())
-}
-
-/// The boot page of a database that is at rest, before a repair and after it: without a chain of backups.
-fn boot_pages(file: &dyn File) -> Result<[Box<PageBuf>; 2], EngineError> {
-    let none = || not_so("the boot page cannot be read: no repair");
-    let before = raw_page(file, BOOT_PAGE.page)?.ok_or_else(none)?;
-    let mut after = before.clone();
-    admit(&mut after, BOOT_PAGE).map_err(|_| none())?;
-    if !is_own_boot(&after) || field::CLEAN_SHUTDOWN.get(&after) != [1] {
-        return Err(not_so("the database was not shut down cleanly: no repair"));
-    }
-    field::LOG_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
-    field::FULL_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
-    field::DIFFERENTIAL_BASE.set(&mut after, [0; 16]);
-    stamp_checksum(&mut after);
-    Ok([before, after])
+    /// Whether the log is lost, and a new one is to be made.
+    pub(super) new_log: bool,
 }
 
 /// Takes numbers from the front of a slice.
@@ -122,18 +90,30 @@ impl<'b> Take<'b> {
 
 impl Journal {
     /// Of what was computed from these files, which have not changed since.
-    pub(crate) fn of(repaired: &Repaired, files: &Locked) -> Result<Journal, EngineError> {
+    pub(crate) fn of(
+        repaired: &Repaired,
+        files: &Locked,
+        log: LogAfter,
+    ) -> Result<Journal, EngineError> {
         let primary = files.get(&FileId(1));
         let primary = primary.ok_or_else(|| not_so("no primary file: no repair"))?;
-        let boot = boot_pages(&**primary)?;
+        let (newest, checkpoint) = match log {
+            LogAfter::Stays => (Lsn::ZERO, None),
+            LogAfter::New(_) => {
+                let newest = newest_lsn(repaired, files)?;
+                let behind = Lsn::new(newest.vlf().saturating_add(1), 0, 0);
+                let behind = behind.ok_or_else(|| not_so("no LSN is left: no repair"))?;
+                (newest, Some(behind))
+            }
+        };
+        let boot = boot_pages(&**primary, log, newest)?;
         let mut known = Vec::new();
         for (id, file) in files {
-            let header = header_sum(&**file)?;
             known.push(Known {
                 id: *id,
                 size: repaired.sizes.get(id).copied().unwrap_or(0),
-                header: header.ok_or_else(|| not_so("a file without a header: no repair"))?,
                 path: file.path().to_path_buf(),
+                header: header_pages(&**file, *id, checkpoint)?,
             });
         }
         // By these pages the journal knows its files.
@@ -151,19 +131,22 @@ impl Journal {
             files: known,
             boot,
             pages: pages.collect(),
+            new_log: log != LogAfter::Stays,
         })
     }
 
     pub(crate) fn encode(&self) -> AlignedBuf {
-        let mut body = Vec::new();
+        let mut body = vec![u8::from(self.new_log)];
         body.extend((self.files.len() as u16).to_le_bytes());
         for file in &self.files {
             let path = file.path.to_string_lossy();
             body.extend(file.id.0.to_le_bytes());
             body.extend(file.size.to_le_bytes());
-            body.extend(file.header.to_le_bytes());
             body.extend((path.len() as u16).to_le_bytes());
             body.extend(path.as_bytes());
+            for page in &file.header {
+                body.extend_from_slice(&**page);
+            }
         }
         for page in &self.boot {
             body.extend_from_slice(&**page);
@@ -188,7 +171,7 @@ impl Journal {
     }
 
     /// `None` where the bytes are not a whole journal.
-    fn decode(bytes: &[u8]) -> Option<Journal> {
+    pub(super) fn decode(bytes: &[u8]) -> Option<Journal> {
         let mut head = Take(bytes.get(..HEADER_BYTES)?);
         if head.bytes(8)? != MAGIC {
             return None;
@@ -201,16 +184,17 @@ impl Journal {
             return None;
         }
         let mut take = Take(body);
+        let new_log = take.bytes(1)? == [1];
         let mut files = Vec::new();
         for _ in 0..take.u16()? {
-            let (id, size, header) = (FileId(take.u16()?), take.u32()?, take.u32()?);
+            let (id, size) = (FileId(take.u16()?), take.u32()?);
             let len = take.u16()?;
             let path = PathBuf::from(std::str::from_utf8(take.bytes(len.into())?).ok()?);
             files.push(Known {
                 id,
                 size,
-                header,
                 path,
+                header: [take.page()?, take.page()?],
             });
         }
         let boot = [take.page()?, take.page()?];
@@ -219,7 +203,12 @@ impl Journal {
             let id = PageId::from_bytes(*take.bytes(6)?.first_chunk()?);
             pages.push((id, take.page()?));
         }
-        Some(Journal { files, boot, pages })
+        Some(Journal {
+            files,
+            boot,
+            pages,
+            new_log,
+        })
     }
 
     /// Makes files that are cut off as long as they should be: before the journal is there, for it may fail.
@@ -245,6 +234,12 @@ impl Journal {
                 let at = u64::from(page_id.page.0) * PAGE_SIZE as u64;
                 file.write_at(at, &AlignedBuf::copy_of(&**page))?;
             }
+            let known = self.files.iter().find(|known| known.id == *id);
+            if let Some([before, after]) = known.map(|known| &known.header)
+                && before != after
+            {
+                file.write_at(0, &AlignedBuf::copy_of(&**after))?;
+            }
             file.sync()?;
         }
         let [_, after] = &self.boot;
@@ -266,21 +261,28 @@ impl Journal {
         if !self.knows(FileId(1), primary)? {
             return Ok(false);
         }
-        let [before, after] = &self.boot;
-        let sectors = |page: &PageBuf| page.as_chunks::<SECTOR_BYTES>().0.to_vec();
-        let (before, after) = (sectors(before), sectors(after));
-        let mut each = sectors(&now).into_iter().zip(before.iter().zip(&after));
-        Ok(each.all(|(now, (before, after))| now == *before || now == *after))
+        Ok(is_between(&now, &self.boot))
     }
 
     fn knows(&self, id: FileId, file: &dyn File) -> Result<bool, EngineError> {
         let known = self.files.iter().find(|known| known.id == id);
-        let header = header_sum(file)?;
-        Ok(known.is_some_and(|known| Some(known.header) == header))
+        let header = raw_page(file, PageNo(0))?;
+        let (Some(known), Some(header)) = (known, header) else {
+            return Ok(false);
+        };
+        let [_, after] = &known.header;
+        // The first checkpoint of the new log may be in the headers already.
+        let in_new_log = self.new_log && is_same_but_checkpoint(&header, after, id);
+        Ok(is_between(&header, &known.header) || in_new_log)
     }
 
     /// Writes what a crash has left to write, or nothing: `false` where the journal is not of these files.
-    fn finish(&self, shared: &Shared, primary: &Path, moved: &Moved) -> Result<bool, EngineError> {
+    pub(super) fn finish(
+        &self,
+        shared: &Shared,
+        primary: &Path,
+        moved: &Moved,
+    ) -> Result<bool, EngineError> {
         let open = |path: &Path| {
             let file = shared.volume.open(path, Open::Existing, Access::Data);
             file.map_err(|e| open_error(path, &e))
@@ -298,47 +300,25 @@ impl Journal {
             }
             files.insert(known.id, file);
         }
+        if self.new_log {
+            // Images that were for the log that is lost.
+            for file in files.values() {
+                let images = double_write_path(file.path());
+                if shared.volume.exists(&images)? {
+                    shared.volume.remove(&images)?;
+                }
+            }
+        }
         self.write(&files)?;
         Ok(true)
     }
-}
-
-/// Finishes a repair that a crash interrupted, or removes what there is of its journal.
-pub(crate) fn finish_repair(
-    shared: &Shared,
-    primary: &Path,
-    moved: &Moved,
-) -> Result<(), EngineError> {
-    let volume = &*shared.volume;
-    let path = repair_path(primary);
-    if !volume.exists(&path)? {
-        return Ok(());
-    }
-    let journal = {
-        let file = volume.open(&path, Open::ReadOnly, Access::Data)?;
-        let mut bytes = AlignedBuf::new(usize::try_from(file.len_bytes()?).unwrap_or(0));
-        file.read_at(0, &mut bytes)?;
-        Journal::decode(&bytes)
-    };
-    let finished = match journal {
-        Some(journal) => journal.finish(shared, primary, moved)?,
-        None => false,
-    };
-    let text = match finished {
-        true => format!("The repair of '{}' was finished.", primary.display()),
-        false => format!(
-            "The journal '{}' of a repair was removed: it is not whole, or not of the files beside it.",
-            path.display()
-        ),
-    };
-    shared.error_log.write(Source::Server, &text);
-    Ok(volume.remove(&path)?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use furrow_io::{MemoryVolume, Volume};
+    use std::sync::Arc;
 
     #[test]
     fn a_journal_comes_back_whole_or_not_at_all() {
@@ -350,16 +330,17 @@ mod tests {
             files: vec![Known {
                 id: FileId(3),
                 size: 5,
-                header: 9,
                 path: PathBuf::from("d/three.ndf"),
+                header: [Box::new([3; PAGE_SIZE]), Box::new([4; PAGE_SIZE])],
             }],
+            new_log: true,
             boot: [Box::new([1; PAGE_SIZE]), Box::new([2; PAGE_SIZE])],
             pages: vec![(id, Box::new([7; PAGE_SIZE]))],
         };
         let bytes = journal.encode();
         let back = Journal::decode(&bytes).unwrap();
         assert_eq!((back.files, back.boot), (journal.files, journal.boot));
-        assert_eq!(back.pages, journal.pages);
+        assert_eq!((back.pages, back.new_log), (journal.pages, true));
         for cut in [0, 100, 512, 5000, bytes.len() - 512] {
             assert!(Journal::decode(&bytes[..cut]).is_none(), "cut at {cut}");
         }
@@ -391,9 +372,10 @@ mod tests {
             files: vec![Known {
                 id: FileId(1),
                 size: 0,
-                header: crc32c::crc32c(&[5; PAGE_SIZE]),
                 path: path.to_path_buf(),
+                header: [Box::new([5; PAGE_SIZE]), Box::new([5; PAGE_SIZE])],
             }],
+            new_log: false,
             boot: [Box::new([1; PAGE_SIZE]), Box::new([2; PAGE_SIZE])],
             pages: vec![(target, Box::new([7; PAGE_SIZE]))],
         };

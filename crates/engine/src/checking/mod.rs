@@ -12,12 +12,16 @@
 //! The snapshot (the disk is full, the log is full), the check itself ([`CheckError`]), or the caller ends
 //! it. Damage is no failure.
 
+mod finish;
 mod journal;
 mod known_good;
+mod known_pages;
 mod snapshot;
 mod spill;
 
-pub(crate) use journal::{Journal, Locked, Paths, finish_repair};
+pub(crate) use finish::{Leftover, finish_repair};
+pub(crate) use journal::Journal;
+pub(crate) use known_pages::{Locked, LogAfter, Paths};
 pub use snapshot::SnapshotInfo;
 pub(crate) use snapshot::split;
 pub(crate) use spill::remove_leftovers;
@@ -30,6 +34,9 @@ use furrow_messages::Message;
 use furrow_tables::EngineError;
 use snapshot::InternalSnapshot;
 use std::sync::Arc;
+
+/// Of the memory of a check, its snapshot's images take one in so many.
+const IMAGES_SHARE: u64 = 4;
 
 /// A check that came to its end.
 #[derive(Debug)]
@@ -82,7 +89,7 @@ impl Database {
                 elapsed: begun.elapsed(),
             });
         }
-        let snapshot = InternalSnapshot::take(self)?;
+        let snapshot = InternalSnapshot::take(self, options.memory_bytes / IMAGES_SHARE)?;
         let report = self.checked(&snapshot, &options, (scratch, listener))?;
         // What was read of a snapshot that has failed since proves nothing.
         snapshot.still_sound()?;

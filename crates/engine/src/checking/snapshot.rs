@@ -29,7 +29,7 @@ use furrow_txn::{ActiveTxn, Store, TxnError, Undo};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Images of a snapshot in memory, before they go to spill files.
+/// Images of a snapshot in memory, before they go to spill files: at most.
 const MEMORY_BYTES: u64 = 64 << 20;
 /// The log of a snapshot's recovery. Its records are let go as they come.
 const UNDO_LOG_BYTES: u64 = 8 << 20;
@@ -79,11 +79,15 @@ fn next_number() -> u16 {
 
 /// Takes a snapshot of the database, with images in these files, and recovers it. The caller holds the turn
 /// of file changes.
-pub(crate) fn split(database: &Database, files: SnapshotFiles) -> Result<Split, EngineError> {
+pub(crate) fn split(
+    database: &Database,
+    files: SnapshotFiles,
+    memory_bytes: u64,
+) -> Result<Split, EngineError> {
     let store = &database.store;
     let (log, pool) = (store.log(), store.pool());
     let options = SnapshotOptions {
-        memory_bytes: MEMORY_BYTES,
+        memory_bytes: memory_bytes.min(MEMORY_BYTES),
         files,
     };
     if database.is_read_only() {
@@ -124,13 +128,17 @@ pub(crate) fn split(database: &Database, files: SnapshotFiles) -> Result<Split, 
 }
 
 impl InternalSnapshot {
-    /// Takes a snapshot of the database and recovers it.
-    pub(super) fn take(database: &Database) -> Result<InternalSnapshot, EngineError> {
+    /// Takes a snapshot of the database and recovers it; images that exceed the memory go to spill files.
+    pub(super) fn take(
+        database: &Database,
+        memory_bytes: u64,
+    ) -> Result<InternalSnapshot, EngineError> {
         let entries = database.files.files();
         let paths = entries.iter().map(|file| (file.id, file.path.as_path()));
         let spill = super::spill::Spill::new(&database.shared.volume, next_number(), paths);
         let files_turn = database.files.turn.lock();
-        let taken = split(database, SnapshotFiles::Spill(Box::new(spill)))?;
+        let files = SnapshotFiles::Spill(Box::new(spill));
+        let taken = split(database, files, memory_bytes)?;
         drop(files_turn);
         let guard = taken.guard;
         let path = |id| guard.snapshot().path(id).map(Path::to_path_buf);

@@ -13,8 +13,8 @@ use super::close::force_boot;
 use super::session::Session;
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
-use furrow_tables::EngineError;
 use furrow_tables::refuse;
+use furrow_tables::{DatabaseState, EngineError};
 use std::sync::Arc;
 
 impl Database {
@@ -46,6 +46,9 @@ impl Database {
         let _turn = self.files.turn.lock();
         if self.is_read_only() == read_only {
             return Ok(());
+        }
+        if self.state() == DatabaseState::Emergency {
+            return Err(EngineError::refused(3908, &[self.name.as_str().into()]));
         }
         if self.is_attached_read_only() {
             let text = format!(

@@ -478,6 +478,7 @@ impl Instance {
             self.close_entry(name)?;
             list.change(|all| all.retain(|d| d.id != listed.id))?;
             self.forget(name);
+            self.shared.instruments.suspects.note_dropped(listed.id);
             self.log_line(&format!(
                 "Database '{name}', attached READ_ONLY, was dropped; its files were left as they are."
             ));
@@ -522,6 +523,7 @@ impl Instance {
         if let Some(source) = self.database_by_id(DatabaseId(source)) {
             source.kept.remove(DatabaseId(listed.id));
         }
+        self.shared.instruments.suspects.note_dropped(listed.id);
         self.clear(&mut list, &listed)
     }
 

@@ -5,6 +5,7 @@
 //! list that survives; the directory's list file is locked, so that one process owns it.
 
 mod deadlocks;
+mod emergency;
 mod lifecycle;
 mod look;
 mod physical;

@@ -20,7 +20,7 @@
 //! pages are not restored (4346), until there is a full backup. The caller says so.
 
 use super::Instance;
-use crate::checking::{Journal, Locked, Paths};
+use crate::checking::{Journal, Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{open_error, repair_path};
 use crate::shared::Shared;
@@ -29,14 +29,28 @@ use furrow_datafile::DataFiles;
 use furrow_format::FileId;
 use furrow_io::{Access, Open};
 use furrow_messages::Message;
-use furrow_tables::EngineError;
+use furrow_tables::{DatabaseState, EngineError};
+use std::path::Path;
 use std::sync::Arc;
 
 /// How a repair checks: options, the scratch file, and who listens.
 type How<'h> = (&'h Options, (Option<&'h Scratch>, Option<Listener<'h>>));
 
+/// A repair as it is asked for: `agree` hears what was found and what is lost, and decides.
+pub(super) struct Order<'o> {
+    how: How<'o>,
+    agree: &'o mut dyn FnMut(&Repaired) -> bool,
+}
+
+/// A repair that came to its end.
+pub(super) struct Done {
+    pub(super) repaired: Repaired,
+    /// Whether it was agreed to, and is on the disk or in its journal.
+    pub(super) written: bool,
+}
+
 /// A database whose files a repair has for itself.
-struct Repairing<'i> {
+pub(super) struct Repairing<'i> {
     shared: &'i Shared,
     id: u16,
 }
@@ -72,18 +86,33 @@ impl Instance {
         agree: &mut dyn FnMut(&Repaired) -> bool,
     ) -> Result<Repaired, EngineError> {
         let database = self.database(name)?;
+        let order = Order { how, agree };
+        if database.state() == DatabaseState::Emergency {
+            return self.repair_in_emergency(database, order);
+        }
+        drop(database);
+        self.repair_online(name, order)
+    }
+
+    /// Repairs a database that is ONLINE.
+    pub(super) fn repair_online(
+        &self,
+        name: &str,
+        order: Order<'_>,
+    ) -> Result<Repaired, EngineError> {
+        let database = self.database(name)?;
         if database.is_read_only() {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
         let paths = Self::data_paths(&database)?;
         drop(database);
         let repairing = self.begin_repair(name)?;
-        let repaired = self.repair_files(name, &paths, (how, agree));
+        let done = self.repair_files(name, &paths, (order, LogAfter::Stays));
         drop(repairing);
         let opened = self.reopen_database(name);
-        let repaired = repaired?;
+        let done = done?;
         opened?;
-        Ok(repaired)
+        Ok(done.repaired)
     }
 
     /// Where the data files are; 40514 where they are to be elsewhere when the database is next opened.
@@ -99,7 +128,7 @@ impl Instance {
     }
 
     /// Closes a database, and keeps all others from its files.
-    fn begin_repair(&self, name: &str) -> Result<Repairing<'_>, EngineError> {
+    pub(super) fn begin_repair(&self, name: &str) -> Result<Repairing<'_>, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
         let id = self.close_listed(&list, name)?.id;
@@ -108,12 +137,20 @@ impl Instance {
         Ok(Repairing { shared, id })
     }
 
-    fn repair_files(
+    pub(super) fn repair_files(
         &self,
         name: &str,
         paths: &Paths,
-        ((options, with), agree): (How<'_>, &mut dyn FnMut(&Repaired) -> bool),
-    ) -> Result<Repaired, EngineError> {
+        (order, log): (Order<'_>, LogAfter),
+    ) -> Result<Done, EngineError> {
+        let Order {
+            how: (options, with),
+            agree,
+        } = order;
+        let options = Options {
+            at_rest: true,
+            ..*options
+        };
         let _entered = self.shared.enter();
         let volume = &*self.shared.volume;
         let undone = |error: &CheckError| {
@@ -139,15 +176,31 @@ impl Instance {
             }
             locked.insert(*id, file);
         }
-        let repaired = furrow_check::repair(&files, options, with).map_err(|e| undone(&e))?;
+        let repaired = furrow_check::repair(&files, &options, with).map_err(|e| undone(&e))?;
         drop(files);
-        if !agree(&repaired) || repaired.pages.is_empty() {
-            return Ok(repaired);
+        let is_needed = log != LogAfter::Stays || !repaired.pages.is_empty();
+        if !agree(&repaired) || !is_needed {
+            let written = false;
+            return Ok(Done { repaired, written });
         }
-        let primary = paths.get(&FileId(1)).cloned().unwrap_or_default();
-        let journal = Journal::of(&repaired, &locked)?;
-        journal.make_room(&locked)?;
-        let path = repair_path(&primary);
+        self.write_repair(&repaired, &locked, log)?;
+        let written = true;
+        Ok(Done { repaired, written })
+    }
+
+    /// Writes a repair to its journal, and from there to the files. Where a new log is made, opening the
+    /// database does the latter.
+    fn write_repair(
+        &self,
+        repaired: &Repaired,
+        locked: &Locked,
+        log: LogAfter,
+    ) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        let primary = locked.get(&FileId(1)).map(|file| file.path());
+        let path = repair_path(primary.unwrap_or(Path::new("")));
+        let journal = Journal::of(repaired, locked, log)?;
+        journal.make_room(locked)?;
         if volume.exists(&path)? {
             volume.remove(&path)?;
         }
@@ -161,9 +214,11 @@ impl Instance {
             }
             return Err(error.into());
         }
-        // From here on a failure leaves the journal: opening the database finishes the repair.
-        journal.write(&locked)?;
-        volume.remove(&path)?;
-        Ok(repaired)
+        if log == LogAfter::Stays {
+            // From here on a failure leaves the journal: opening the database finishes the repair.
+            journal.write(locked)?;
+            volume.remove(&path)?;
+        }
+        Ok(())
     }
 }

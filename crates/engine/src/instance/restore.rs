@@ -389,6 +389,10 @@ impl Restoring {
         self.log.cut()?;
         self.write_headers()?;
         self.log.finish(self.checkpoint)?;
+        for file in self.files.keys() {
+            let suspects = &self.shared.instruments.suspects;
+            suspects.note_restored(self.listed.id, *file);
+        }
         Ok((self.shared, self.listed))
     }
 }

@@ -8,10 +8,39 @@ use crate::opening::open;
 use crate::shared::{DatabaseList, Link, Listed, Moved, Phase};
 use crate::snapshots;
 use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn};
+use furrow_io::sync::MutexGuard;
 use furrow_tables::{DatabaseState, EngineError};
 use furrow_types::Guid;
 use std::path::Path;
 use std::sync::Arc;
+
+/// An open database and its snapshot, which are ready to be reverted: no session is in them.
+struct Ready {
+    database: Arc<Database>,
+    reader: Arc<Database>,
+}
+
+impl Ready {
+    /// Keeps sessions out; 3101 where there are some.
+    fn refuse_entry(&self) -> Result<(), EngineError> {
+        let refused = self.database.refuse_entry_unless_used();
+        refused.map_err(|_| of(3101))?;
+        if self.reader.refuse_entry_unless_used().is_err() {
+            self.database.allow_entry();
+            return Err(of(3101));
+        }
+        Ok(())
+    }
+
+    fn allow_entry(&self) {
+        self.database.allow_entry();
+        self.reader.allow_entry();
+    }
+}
+
+fn of_3137() -> EngineError {
+    of(3137)
+}
 
 impl Instance {
     /// RESTORE DATABASE ... FROM DATABASE_SNAPSHOT: 3137 unless it is the only snapshot of the database,
@@ -22,42 +51,91 @@ impl Instance {
         snapshot: &str,
     ) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
+        let half_done = {
+            let list = self.shared.list.lock();
+            let (source, snapshot) = self.pair_of(&list, name, snapshot)?;
+            source.phase == Phase::Reverting && snapshot.phase == Phase::Snapshot
+        };
+        // All pages are read, which takes long: others use the list of databases meanwhile.
+        let ready = match half_done {
+            true => None,
+            false => Some(self.make_ready(name, snapshot)?),
+        };
         let mut list = self.shared.list.lock();
-        let no = || of(3137);
-        let mut source = self.listed(&list, name, no)?;
-        let snapshot = self.listed(&list, snapshot, no)?;
-        let others = Self::snapshots_of(&list, source.id);
-        if others.len() != 1 || others.first().is_none_or(|only| only.id != snapshot.id) {
-            return Err(no());
+        let begun = self.pair_of(&list, name, snapshot);
+        let begun = begun.and_then(|(source, kept)| match &ready {
+            Some(ready) => Ok((self.begin_revert(&mut list, (source, ready), &kept)?, kept)),
+            None if source.phase == Phase::Reverting => Ok((source, kept)),
+            // Another session has completed it.
+            None => Err(of_3137()),
+        });
+        match begun {
+            Ok((source, snapshot)) => {
+                // The old handles must be gone before the files can be locked again.
+                drop(ready);
+                self.finish_revert(&mut list, &source, &snapshot)
+            }
+            Err(error) => {
+                if let Some(ready) = ready {
+                    ready.allow_entry();
+                }
+                Err(error)
+            }
         }
-        if snapshot.phase != Phase::Snapshot {
-            return Err(no());
-        }
-        if source.phase != Phase::Reverting {
-            let database = self.database(name).map_err(|_| no())?;
-            self.database(&snapshot.name).map_err(|_| no())?;
-            source = self.begin_revert(&mut list, (source, &database), &snapshot)?;
-        }
-        self.finish_revert(&mut list, &source, &snapshot)
     }
 
+    /// The database and its snapshot, as the list has them: 3137 unless it is the only one.
+    fn pair_of(
+        &self,
+        list: &MutexGuard<'_, DatabaseList>,
+        name: &str,
+        snapshot: &str,
+    ) -> Result<(Listed, Listed), EngineError> {
+        let source = self.listed(list, name, of_3137)?;
+        let snapshot = self.listed(list, snapshot, of_3137)?;
+        let others = Self::snapshots_of(list, source.id);
+        let is_only = others.len() == 1 && others.first().is_some_and(|o| o.id == snapshot.id);
+        match is_only && snapshot.phase == Phase::Snapshot {
+            true => Ok((source, snapshot)),
+            false => Err(of_3137()),
+        }
+    }
+
+    /// Keeps sessions from both databases, and does what can fail before anything is written. A cancel
+    /// ends it.
+    fn make_ready(&self, name: &str, snapshot: &str) -> Result<Ready, EngineError> {
+        let database = self.database(name).map_err(|_| of_3137())?;
+        let reader = self.database(snapshot).map_err(|_| of_3137())?;
+        let ready = Ready { database, reader };
+        ready.refuse_entry()?;
+        match make_ready(&ready.reader) {
+            Ok(()) => Ok(ready),
+            Err(error) => {
+                ready.allow_entry();
+                Err(error)
+            }
+        }
+    }
+
+    /// Notes in the list that the revert has begun. What was made ready is looked at once more: while the
+    /// list was free, files can have changed, and another session can have let others in.
     fn begin_revert(
         &self,
-        list: &mut DatabaseList,
-        (source, database): (Listed, &Arc<Database>),
+        list: &mut MutexGuard<'_, DatabaseList>,
+        (source, ready): (Listed, &Ready),
         snapshot: &Listed,
     ) -> Result<Listed, EngineError> {
-        let in_use = |_| of(3101);
-        database.refuse_entry_unless_used().map_err(in_use)?;
-        let reader = self.database(&snapshot.name)?;
-        if reader.refuse_entry_unless_used().is_err() {
-            database.allow_entry();
-            return Err(of(3101));
+        let Ready { database, reader } = ready;
+        let same = |name: &str, known: &Arc<Database>| {
+            let now = self.database(name);
+            now.is_ok_and(|now| Arc::ptr_eq(&now, known))
+        };
+        if !same(&source.name, database) || !same(&snapshot.name, reader) {
+            return Err(of_3137());
         }
-        if let Err(error) = make_ready(&reader) {
-            database.allow_entry();
-            reader.allow_entry();
-            return Err(error);
+        ready.refuse_entry()?;
+        if let Some(kept) = &reader.snapshot {
+            snapshots::prepare(kept.guard.snapshot())?;
         }
         let layout = layout_of(database);
         let reverting = Listed {
@@ -84,8 +162,7 @@ impl Instance {
                 Ok(reverting)
             }
             Err(error) => {
-                database.allow_entry();
-                reader.allow_entry();
+                // The caller lets sessions in again.
                 Err(error.into())
             }
         }

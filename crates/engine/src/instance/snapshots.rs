@@ -119,7 +119,11 @@ impl Instance {
             }
             _ => {}
         }
-        self.database(name).map_err(|_| of(1822))
+        let database = self.database(name).map_err(|_| of(1822))?;
+        match database.state() {
+            DatabaseState::Emergency => Err(of(1822)),
+            _ => Ok(database),
+        }
     }
 
     /// The snapshots of a database, stale ones included.

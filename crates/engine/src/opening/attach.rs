@@ -12,6 +12,9 @@
 //! Nothing is made beside the files: no double-write file, no lock. A page that is damaged is reported when
 //! it is read (824), and keeps only that from being read which needs it.
 //!
+//! EMERGENCY opens a database of our own in the same way, whether it was shut down cleanly or not
+//! ([`open_emergency`]).
+//!
 //! A file that was copied while its server ran, or taken from one that crashed, looks like any other. It
 //! shows by pages that are newer than the last checkpoint that the boot page knows: a warning says so.
 
@@ -66,7 +69,40 @@ impl RestingPrimary {
 
 /// Opens the primary file of a database at rest.
 pub(crate) fn open_resting(shared: &Shared, primary: &Path) -> Result<RestingPrimary, EngineError> {
-    if shared.volume.exists(&repair_path(primary))? {
+    open_as(shared, primary, Kind::Resting)
+}
+
+/// In which state files are opened for reading only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Shut down cleanly, where that can be told.
+    Resting,
+    /// As they are.
+    Emergency,
+}
+
+/// ALTER DATABASE ... SET EMERGENCY: opens a database of our own for reading only, without its log. Nothing
+/// is recovered: what was not committed may be seen, and changes that only the log has are missing.
+pub(crate) fn open_emergency(
+    shared: &Arc<Shared>,
+    id: DatabaseId,
+    name: &str,
+    primary: &Path,
+) -> Result<Arc<Database>, EngineError> {
+    let opened = open_as(shared, primary, Kind::Emergency)?;
+    let database = attach_as(
+        shared,
+        (id, name),
+        (opened, &[primary.to_path_buf()]),
+        Kind::Emergency,
+    )?;
+    database.state.set(DatabaseState::Emergency);
+    Ok(database)
+}
+
+fn open_as(shared: &Shared, primary: &Path, kind: Kind) -> Result<RestingPrimary, EngineError> {
+    // What an interrupted repair has left half is part of what EMERGENCY shows.
+    if kind == Kind::Resting && shared.volume.exists(&repair_path(primary))? {
         let text = format!(
             "A repair of the database in '{}' was interrupted, and is finished first. Attach it without \
              READ_ONLY.",
@@ -75,12 +111,12 @@ pub(crate) fn open_resting(shared: &Shared, primary: &Path) -> Result<RestingPri
         return Err(refuse(40517, 16, 1, &text));
     }
     let files = RestingFiles::open(&*shared.volume, primary)?;
-    let boot = prove_boot(&files, primary)?;
+    let boot = prove_boot(&files, primary, kind)?;
     Ok(RestingPrimary { files, boot })
 }
 
 /// The boot page, if the database is one that can be read as it is.
-fn prove_boot(files: &RestingFiles, primary: &Path) -> Result<Boot, EngineError> {
+fn prove_boot(files: &RestingFiles, primary: &Path, kind: Kind) -> Result<Boot, EngineError> {
     let pages = Pages::new(files);
     if let Some(Err(fault)) = pages.protection(BOOT_PAGE) {
         let page = BOOT_PAGE;
@@ -100,7 +136,7 @@ fn prove_boot(files: &RestingFiles, primary: &Path) -> Result<Boot, EngineError>
     if boot.version > NEWEST_VERSION {
         return Err(EngineError::refused(948, &args(&[NEWEST_VERSION.into()])));
     }
-    if is_own_boot(&page) && !boot.own.clean_shutdown {
+    if is_own_boot(&page) && !boot.own.clean_shutdown && kind == Kind::Resting {
         let text = format!(
             "Database '{}' was not shut down cleanly: its log has to be recovered first. Attach it without \
              READ_ONLY.",
@@ -189,7 +225,16 @@ pub(crate) fn attach_resting(
     shared: &Arc<Shared>,
     id: DatabaseId,
     name: &str,
+    opened: (RestingPrimary, &[PathBuf]),
+) -> Result<Arc<Database>, EngineError> {
+    attach_as(shared, (id, name), opened, Kind::Resting)
+}
+
+fn attach_as(
+    shared: &Arc<Shared>,
+    (id, name): (DatabaseId, &str),
     (opened, paths): (RestingPrimary, &[PathBuf]),
+    kind: Kind,
 ) -> Result<Arc<Database>, EngineError> {
     let primary = paths.first().map_or(Path::new(""), PathBuf::as_path);
     let say = |text: &str| shared.error_log.write(Source::Server, text);
@@ -210,13 +255,17 @@ pub(crate) fn attach_resting(
     if !files.files.keys().all(|id| known(&id)) {
         return Err(EngineError::refused(5173, &[]));
     }
-    if !files.rest_together() {
+    if kind == Kind::Resting && !files.rest_together() {
         return Err(EngineError::refused(5173, &[]));
     }
     let (database, words, newest) = build(shared, id, name, &files, &rows, &boot)?;
+    let how = match kind {
+        Kind::Resting => "attached READ_ONLY",
+        Kind::Emergency => "in EMERGENCY mode, and is not recovered",
+    };
     say(&format!(
-        "Database '{name}' (version {}) is attached READ_ONLY: its files are open for reading only, its log \
-         is not read, and nothing is written.",
+        "Database '{name}' (version {}) is {how}: its files are open for reading only, its log is not read, \
+         and nothing is written.",
         boot.version
     ));
     let own = Pages::new(&files)

@@ -6,6 +6,6 @@ mod create;
 mod open;
 mod rebuild;
 
-pub(crate) use attach::{RestingPrimary, attach_resting, open_resting};
+pub(crate) use attach::{RestingPrimary, attach_resting, open_emergency, open_resting};
 pub(crate) use create::{check_paths, create, header_of, space_options};
 pub(crate) use open::{birth, open, sniff, state_after};

@@ -15,6 +15,7 @@
 use super::create::space_options;
 use super::rebuild::{find_log, new_log, prove_current};
 use crate::backup::chain_of;
+use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
     Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered, ParsedFile,
@@ -138,12 +139,30 @@ pub(crate) fn open(
 ) -> Result<Arc<Database>, EngineError> {
     let begun = Moment::now();
     say(shared, &Message::new(17137, &[name.into()]));
-    crate::checking::finish_repair(shared, path, moved)?;
+    let leftover = crate::checking::finish_repair(shared, path, moved)?;
     let primary = open_primary(shared, path)?;
-    let mut opening = begin(shared, (id, name), moved, primary)?;
+    let lost = leftover != Leftover::Nothing;
+    let mut opening = begin(shared, (id, name), moved, (primary, lost))?;
+    if lost {
+        opening.told.push(log_rebuilt(name));
+    }
     opening.redo_all()?;
     let database = opening.finish(begun)?;
+    if let Leftover::NewLog(journal) = leftover {
+        // The boot page has lost its flag: the journal is of another state now.
+        shared.volume.remove(&journal)?;
+    }
     Ok(database)
+}
+
+/// What is said of a database whose log was made anew by an EMERGENCY repair.
+fn log_rebuilt(name: &str) -> Message {
+    let text = format!(
+        "Warning: The log for database '{name}' has been rebuilt. Transactional consistency has been lost: \
+         what was not committed may be seen, and what was may be missing. The RESTORE chain was broken: take \
+         a full backup now."
+    );
+    Message::custom(0, 10, 1, &text)
 }
 
 fn say(shared: &Shared, message: &Message) {
@@ -194,14 +213,15 @@ fn begin<'a>(
     shared: &'a Arc<Shared>,
     (id, name): (DatabaseId, &str),
     moved: &'a Moved,
-    mut primary: Primary,
+    (mut primary, lost): (Primary, bool),
 ) -> Result<Opening<'a>, EngineError> {
     let begun = Moment::now();
     let binding = primary.header.binding;
     let recorded = read_files1(&primary.file)?;
     let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
     let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
-    let found = find_log(shared, name, moved, (&recorded, &primary.boot, binding))?;
+    let about = (&*recorded, &primary.boot, binding);
+    let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
     let stats = shared
         .instruments

@@ -44,17 +44,26 @@ pub(crate) struct FoundLog<'s> {
     pub(crate) told: Vec<Message>,
 }
 
-/// Opens the log, or makes a new one if it is lost and that may be.
+/// Opens the log, or makes a new one if it is lost and that may be: at an attach, or because an EMERGENCY
+/// repair has made the database one that was shut down cleanly. Then `discard` says that the log counts
+/// for nothing, whatever there is of it, and the new one takes its place.
 pub(crate) fn find_log<'s>(
     shared: &'s Arc<Shared>,
-    name: &str,
+    (name, discard): (&str, bool),
     moved: &Moved,
     (recorded, boot, binding): (&Path, &Boot, Guid),
 ) -> Result<FoundLog<'s>, EngineError> {
     let path = with_its_blanks(&*shared.volume, moved.find(shared, (2, recorded))?);
     let needed = !boot.own.clean_shutdown || boot.own.read_only;
+    debug_assert!(
+        !(discard && needed),
+        "a repair that loses the log leaves the database at rest"
+    );
+    let may_be_made = moved.attaching || discard;
+    let is_log =
+        |file: &dyn File| Ok::<_, EngineError>(!discard && !is_unfinished(file, binding.0)?);
     let lost = match shared.volume.open(&path, Open::Existing, Access::Log) {
-        Ok(file) if needed || !moved.attaching || !is_unfinished(&*file, binding.0)? => {
+        Ok(file) if needed || !may_be_made || is_log(&*file)? => {
             let (made, told) = (None, Vec::new());
             return Ok(FoundLog {
                 file,
@@ -68,7 +77,7 @@ pub(crate) fn find_log<'s>(
             shared.volume.remove(&path)?;
             path
         }
-        Err(e) if e.kind == IoErrorKind::NotFound && moved.attaching => path,
+        Err(e) if e.kind == IoErrorKind::NotFound && may_be_made => path,
         Err(e) => return Err(open_error(&path, &e)),
     };
     let inactive = Message::new(5111, &[lost.display().to_string().into()]);
@@ -78,7 +87,7 @@ pub(crate) fn find_log<'s>(
         return Err(EngineError::Refused(vec![inactive, why, aborted]));
     }
     let path = match recorded.file_name() {
-        Some(name) if !moved.paths.contains(&lost) => moved.home.join(name),
+        Some(name) if !discard && !moved.paths.contains(&lost) => moved.home.join(name),
         _ => lost,
     };
     let mut made = Made::new(&*shared.volume);

@@ -47,7 +47,7 @@ pub(crate) fn create(
         return Err(EngineError::of(Message::new(1823, &[])));
     }
     let sparse = SparseFiles::new(files, Box::new(failure.clone()));
-    let taken = split(source, SnapshotFiles::Sparse(sparse))?;
+    let taken = split(source, SnapshotFiles::Sparse(sparse), u64::MAX)?;
     taken.recovered.map_err(|e| match e.is_cancelled() {
         true => e,
         false => e.followed_by(Message::new(1823, &[])),

@@ -16,7 +16,8 @@ use furrow_io::{SimVolume, Volume};
 use furrow_types::{DataType, TypeId, Value};
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 
 /// Rows: id, and a number.
 type Rows = BTreeMap<i64, i32>;
@@ -657,4 +658,31 @@ fn a_cancelled_create_leaves_nothing() {
     assert!(!volume.exists(Path::new("d/p.one")).unwrap());
     instance.create_snapshot(&snapshot("one")).unwrap();
     expect(&instance, "one", &rows(&database), "after a cancelled one");
+}
+
+#[test]
+fn while_a_revert_makes_itself_ready_other_databases_come_and_go() {
+    let volume = ready();
+    let instance = start(&volume).unwrap();
+    instance.create_snapshot(&snapshot("one")).unwrap();
+    let (first, done) = (Arc::new(AtomicBool::new(true)), mpsc::channel());
+    let other = Arc::clone(&instance);
+    // The first thing that a revert makes durable is what it takes in the sparse files.
+    volume.on_boundary(move |_| {
+        if !first.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let (other, sender) = (Arc::clone(&other), done.0.clone());
+        let (told, heard) = mpsc::channel();
+        let look = move || {
+            let made = other.set_emergency("nothing").unwrap_err().number();
+            told.send(made).unwrap();
+        };
+        furrow_io::thread::spawn_named("other", look).unwrap();
+        let made = heard.recv_timeout(std::time::Duration::from_secs(60));
+        sender.send(made.unwrap_or(0)).unwrap();
+    });
+    instance.revert_to_snapshot("Db", "one").unwrap();
+    // 911: the list of databases was looked at.
+    assert_eq!(done.1.recv().unwrap(), 911);
 }

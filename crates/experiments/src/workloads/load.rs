@@ -175,7 +175,10 @@ impl Shared<'_> {
 struct Ended {
     end: Moment,
     pieces: u64,
-    #[expect(dead_code, reason = "a session stays open until its waits have been read")]
+    #[expect(
+        dead_code,
+        reason = "a session stays open until its waits have been read"
+    )]
     session: Box<dyn Session>,
 }
 

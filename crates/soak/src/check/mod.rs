@@ -45,6 +45,9 @@ pub struct Score {
     pub missed: Vec<String>,
     /// Of what was not repaired: seed, and what was done.
     pub unrepaired: Vec<String>,
+    /// Injuries that no repair puts right, by the message that says so; 0 of files that are no database any
+    /// more.
+    pub refusals: BTreeMap<u32, u64>,
 }
 
 impl Score {
@@ -57,6 +60,9 @@ impl Score {
             mine.named += tally.named;
             mine.repaired += tally.repaired;
             mine.refused += tally.refused;
+        }
+        for (number, count) in &other.refusals {
+            *self.refusals.entry(*number).or_default() += count;
         }
         self.sound += other.sound;
         self.missed.extend(other.missed.iter().cloned());
@@ -91,6 +97,16 @@ impl fmt::Display for Score {
         }
         let ((a, b), (c, d)) = (self.total(true), self.total(false));
         writeln!(f, "shown by a checksum: {b} of {a}; others: {d} of {c}")?;
+        let all = self.ways.values();
+        let (tried, healed) = all.fold((0, 0), |sum, t| (sum.0 + t.tried, sum.1 + t.repaired));
+        write!(f, "repaired to clean: {healed} of {tried}; refused:")?;
+        for (number, count) in &self.refusals {
+            match number {
+                0 => write!(f, " {count} no database any more,")?,
+                number => write!(f, " {count} by {number},")?,
+            }
+        }
+        writeln!(f, " left: {}", self.unrepaired.len())?;
         write!(f, "sound databases: {}, false alarms: 0", self.sound)
     }
 }
@@ -111,8 +127,8 @@ const NO_REPAIR: [u32; 3] = [5250, 8930, 8992];
 enum Mended {
     /// The check of the repaired files finds nothing.
     Clean,
-    /// What cannot be repaired was named.
-    Refused,
+    /// What cannot be repaired was named, by this message.
+    Refused(u32),
     /// This is still wrong.
     Not(String),
 }
@@ -125,15 +141,12 @@ fn mend(files: &MemoryFiles) -> Mended {
     };
     // A primary file that is none any more is refused.
     let Ok(repaired) = repair(files, &options, (None, None)) else {
-        return Mended::Refused;
+        return Mended::Refused(0);
     };
     let header = |f: &Finding| f.page.is_some_and(|page| page.page.0 == 0);
-    if repaired
-        .left
-        .iter()
-        .any(|f| NO_REPAIR.contains(&f.number()) || header(f))
-    {
-        return Mended::Refused;
+    let mut left = repaired.left.iter();
+    if let Some(finding) = left.find(|f| NO_REPAIR.contains(&f.number()) || header(f)) {
+        return Mended::Refused(finding.number());
     }
     let mut mended = files.clone();
     for (file, size) in &repaired.sizes {
@@ -201,7 +214,10 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
         tally.tried += 1;
         match mended {
             Mended::Clean => tally.repaired += 1,
-            Mended::Refused => tally.refused += 1,
+            Mended::Refused(number) => {
+                tally.refused += 1;
+                *score.refusals.entry(number).or_default() += 1;
+            }
             Mended::Not(_) if !made.is_own() => {}
             Mended::Not(left) => score.unrepaired.push(format!(
                 "seed {seed}, round {round}, {}: {}; left: {left}",

@@ -104,6 +104,7 @@ impl Act<'_, '_> {
                 return Ok(());
             }
             "OFFLINE" => return self.offline(),
+            "EMERGENCY" => return self.emergency(),
             _ => {}
         }
         let db = self.run.cx.server.instance().database(self.name)?;
@@ -145,7 +146,7 @@ impl Act<'_, '_> {
     fn may_be_set(&self, option: &str) -> Result<()> {
         let of = |names: &[&str]| names.iter().any(|n| n.eq_ignore_ascii_case(self.name));
         let fixed = match option {
-            "OFFLINE" | "READ_ONLY" | "SINGLE_USER" | "RESTRICTED_USER" => {
+            "OFFLINE" | "EMERGENCY" | "READ_ONLY" | "SINGLE_USER" | "RESTRICTED_USER" => {
                 of(&["master", "tempdb"])
             }
             "MIXED_PAGE_ALLOCATION" => of(&["master", "model", "msdb", "tempdb"]),
@@ -197,6 +198,24 @@ impl Act<'_, '_> {
 
     /// OFFLINE: no session may be in the database.
     fn offline(&mut self) -> Result<()> {
+        self.leave_alone()?;
+        match self.run.cx.server.instance().close_database(self.name) {
+            Err(e) if e.number() == 3702 => refuse(5070, &[self.name.into()]),
+            other => Ok(other?),
+        }
+    }
+
+    /// EMERGENCY: nobody may be in it.
+    fn emergency(&mut self) -> Result<()> {
+        self.leave_alone()?;
+        match self.run.cx.server.instance().set_emergency(self.name) {
+            Err(e) if e.number() == 3702 => refuse(5070, &[self.name.into()]),
+            other => Ok(other.map(drop)?),
+        }
+    }
+
+    /// Sees to it that nobody is in the database, if it is open: 5070 where this session is.
+    fn leave_alone(&mut self) -> Result<()> {
         let in_use = || refuse(5070, &[self.name.into()]);
         if let Ok(db) = self.run.cx.server.instance().database(self.name) {
             self.not_anothers(&db)?;
@@ -205,10 +224,7 @@ impl Act<'_, '_> {
             }
             self.clear_room(&db, 5070)?;
         }
-        match self.run.cx.server.instance().close_database(self.name) {
-            Err(e) if e.number() == 3702 => refuse(5070, &[self.name.into()]),
-            other => Ok(other?),
-        }
+        Ok(())
     }
 
     /// Waits until no other connection is in the database (for LOCK_TIMEOUT), refuses at once (NO_WAIT), or

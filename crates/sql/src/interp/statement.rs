@@ -1,7 +1,7 @@
 //! Statements that are not control of flow: the function that runs each of them.
 
 use super::{cursor, kill, set, transaction, wait};
-use crate::{ddl, dml};
+use crate::{ddl, dml, msdb};
 use furrow_bind::{Binder, BoundQuery, planned, ready};
 use furrow_context::activity::CommandKind;
 use furrow_context::context::Context;
@@ -61,6 +61,7 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         None => run.cx.clock = None,
     }
     statistics::end(run, measure);
+    msdb::write_suspects(run.cx);
     if result.is_ok() {
         run.tell_of_nulls();
         run.cx.last.error = 0;

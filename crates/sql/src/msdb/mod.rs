@@ -4,12 +4,15 @@
 //! database that had this name before is left alone.
 //! Its tables have SQL Server's names and columns, so that scripts which read the history run unchanged.
 //! BACKUP and RESTORE write their history in a separate transaction after they have succeeded: if the history
-//! cannot be written (3009), they have succeeded nevertheless.
+//! cannot be written (3009), they have succeeded nevertheless. Events of suspect pages are written in the same
+//! way after the next statement.
 
 mod history;
+mod suspects;
 mod tables;
 
 pub(crate) use history::{RestoreNote, SetOnMedia, note_backup, note_restore};
+pub(crate) use suspects::write_suspects;
 
 use furrow_context::server::ServerState;
 use furrow_engine::{Database, DatabaseSpec, EngineError, FileSpec, Instance, Session};

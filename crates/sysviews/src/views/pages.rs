@@ -5,6 +5,7 @@ use super::{Rows, SystemView, ViewContext, columns};
 use crate::pages::{
     ALLOCATED, CHANGED, LOGGED, MapStatus, live_pages, pfs_words, size_of, status_of, word,
 };
+use crate::suspect_pages;
 use crate::value::*;
 use furrow_context::error::{Result, refuse};
 use furrow_datafile::Database as Catalog;
@@ -54,18 +55,17 @@ pub(super) static VIEWS: &[SystemView] = &[
             "last_update_date" DATETIME;
         },
         parameters: None,
-        text: "Pages that a read (823, 824) or a consistency check found damaged since the start, in the \
-               form of SQL Server's msdb.dbo.suspect_pages.",
+        text: "Pages that a read (823, 824) or a consistency check found damaged, and what became of them: \
+            the rows of msdb.dbo.suspect_pages, and what is not written there yet.",
         rows: |view, rows| {
-            let instance = view.cx.server.instance();
-            for page in instance.instruments().suspects.list() {
+            for ((database, file, page), row) in suspect_pages::list(view.cx.server.instance())? {
                 rows(vec![
-                    int(page.database),
-                    int(page.file),
-                    big(page.page),
-                    int(page.event as i32),
-                    int(page.count),
-                    datetime(page.last),
+                    int(database),
+                    int(file),
+                    big(page),
+                    int(row.state.event),
+                    int(row.state.count),
+                    row.last,
                 ]);
             }
             Ok(())

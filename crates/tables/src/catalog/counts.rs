@@ -27,6 +27,9 @@ fn unless_gone(result: Result<(), EngineError>) -> Result<(), EngineError> {
     }
 }
 
+/// Messages of a page that cannot be read.
+const DAMAGE: [u32; 2] = [823, 824];
+
 impl Catalog {
     /// Writes counts of rows and pages of what has changed since the last time, and where the catalog
     /// begins. With no latch held; may wait for log space.
@@ -35,9 +38,18 @@ impl Catalog {
         // In one order always, so that equal runs write equal logs.
         all.sort_unstable_by_key(|rowset| rowset.id());
         for rowset in all.into_iter().filter(|r| r.take_changed()) {
-            if let Err(e) = self.write_counts_of(&rowset) {
-                rowset.mark_changed();
-                return Err(e);
+            match self.write_counts_of(&rowset) {
+                Ok(()) => {}
+                // A damaged page of one table must not keep the database from its checkpoint, or from
+                // opening. The counts of the table stay as they are until it changes again.
+                Err(e) if DAMAGE.contains(&e.number()) => {
+                    let rowset = rowset.id().0;
+                    tracing::warn!(rowset, error = %e, "counts cannot be written");
+                }
+                Err(e) => {
+                    rowset.mark_changed();
+                    return Err(e);
+                }
             }
         }
         for base in self.bases.iter() {

@@ -19,6 +19,8 @@ pub enum DatabaseState {
     RecoveryPending = 3,
     /// Recovery failed, or a write did: nothing can be promised until it is recovered.
     Suspect = 4,
+    /// Open for reading only, without its log: what its files hold, consistent or not.
+    Emergency = 5,
     /// Closed.
     Offline = 6,
 }
@@ -32,6 +34,7 @@ impl DatabaseState {
             DatabaseState::Recovering => "RECOVERING",
             DatabaseState::RecoveryPending => "RECOVERY_PENDING",
             DatabaseState::Suspect => "SUSPECT",
+            DatabaseState::Emergency => "EMERGENCY",
             DatabaseState::Offline => "OFFLINE",
         }
     }
@@ -43,14 +46,15 @@ impl DatabaseState {
             2 => DatabaseState::Recovering,
             3 => DatabaseState::RecoveryPending,
             4 => DatabaseState::Suspect,
+            5 => DatabaseState::Emergency,
             _ => DatabaseState::Offline,
         }
     }
 
-    /// The message for a session that wants to use a database in this state; `None` when it is online.
+    /// The message for a session that wants to use a database in this state; `None` when it is open.
     pub fn refusal(self, name: &str) -> Option<Message> {
         let number = match self {
-            DatabaseState::Online => return None,
+            DatabaseState::Online | DatabaseState::Emergency => return None,
             DatabaseState::Restoring => 927,
             DatabaseState::Recovering => 922,
             DatabaseState::RecoveryPending => 945,
@@ -101,7 +105,7 @@ impl StateCell {
         self.reason.lock().clone()
     }
 
-    /// An error unless it is online.
+    /// An error unless it is open.
     #[inline]
     pub fn check(&self, name: &str) -> Result<(), EngineError> {
         match self.get() {

@@ -3,7 +3,7 @@
 //! A database is read-only because it was set so (the boot page stores it, and it can be set back), or
 //! because it was attached so: then its files are open for reading only, and it has no log.
 
-use super::DatabaseCore;
+use super::{DatabaseCore, DatabaseState};
 use crate::error::EngineError;
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
 
@@ -51,12 +51,21 @@ impl DatabaseCore {
         self.access.attached
     }
 
-    /// 3906 where it takes no changes.
+    /// 3906 where it takes no changes, 3908 in EMERGENCY.
     #[inline]
     pub fn check_changes(&self) -> Result<(), EngineError> {
         match self.is_read_only() {
             false => Ok(()),
-            true => Err(EngineError::refused(3906, &[self.name.as_str().into()])),
+            true => Err(self.takes_no_changes()),
         }
+    }
+
+    #[cold]
+    fn takes_no_changes(&self) -> EngineError {
+        let number = match self.state.get() {
+            DatabaseState::Emergency => 3908,
+            _ => 3906,
+        };
+        EngineError::refused(number, &[self.name.as_str().into()])
     }
 }

@@ -4,6 +4,7 @@
 //! different depth and scope. This module reads their arguments and turns their findings into messages.
 
 mod constraints;
+mod page_restore;
 mod plain;
 mod repair;
 mod report;
@@ -13,7 +14,7 @@ use super::{Arg, Call, Command, bad, database};
 use furrow_check::{Depth, Options, Progress, Scope, Scratch};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::{Checked, Database};
+use furrow_engine::{Checked, Database, DatabaseState};
 use furrow_format::PageId;
 use furrow_messages::Message;
 use furrow_observe::suspects::SuspectEvent;
@@ -244,7 +245,9 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     reporter.objects(request.options.depth != Depth::Physical);
     reporter.closing();
     reporter.means();
-    if request.repair == Some(Order::DataLoss) && !clean {
+    // In EMERGENCY the log is made anew, be there damage or not.
+    let is_in_emergency = db.state() == DatabaseState::Emergency;
+    if request.repair == Some(Order::DataLoss) && (!clean || is_in_emergency) {
         Reporter::log(run, &request, &checked, 0);
         let options = request.options;
         // The database is shut down: no handle of it may be left open.

@@ -10,8 +10,8 @@ const UNREAD: u32 = 8928;
 /// Most pages that a sentence lists.
 const NAMED_PAGES: usize = 8;
 
-/// The sentences, one per line.
-pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
+/// The sentences, one per line. `restore` has the statements that restore pages, where a backup has them.
+pub(super) fn lines(database: &str, report: &Report, restore: &[String]) -> Vec<String> {
     let mut lines = vec!["What this means:".to_owned()];
     let mut by_index: BTreeMap<(i32, i32), Vec<&Finding>> = BTreeMap::new();
     let mut alone = 0_usize;
@@ -45,6 +45,15 @@ pub(super) fn lines(database: &str, report: &Report) -> Vec<String> {
         sound.count(),
         report.objects.len()
     ));
+    if !restore.is_empty() {
+        lines.push(
+            "- Next: restore the pages that cannot be read, while others work in the database; no row is \
+             lost. Check again afterwards."
+                .to_owned(),
+        );
+        lines.extend(restore.iter().map(|statement| format!("    {statement}")));
+        return lines;
+    }
     lines.push(next(database, report));
     lines
 }

@@ -23,7 +23,7 @@ use super::Request;
 use furrow_check::{Finding, Options, Progress, Repair, Repaired, Report};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::Database;
+use furrow_engine::{Database, DatabaseState};
 use furrow_format::{DatabaseId, ObjectId, PageId, UserAccess};
 use furrow_messages::Message;
 use furrow_observe::suspects::SuspectEvent;
@@ -175,6 +175,7 @@ pub(super) fn allow_data_loss(
         return Err(unsupported("REPAIR_ALLOW_DATA_LOSS of a system database"));
     }
     let (name, id) = (db.name().to_owned(), db.id());
+    let is_in_emergency = db.state() == DatabaseState::Emergency;
     let inside = run.cx.sessions.database().id() == db.id();
     if inside {
         run.cx.sessions.change_database("master")?;
@@ -192,7 +193,8 @@ pub(super) fn allow_data_loss(
         ),
     );
     let repaired = instance.repair_database_within(&name, how, &mut |repaired| {
-        let better = repaired.left.len() < repaired.found.len();
+        let better = repaired.left.len() < repaired.found.len()
+            || is_in_emergency && repaired.left.is_empty();
         match better {
             true => say_losses(run, &name, repaired),
             false => say_useless(run, &name),
@@ -213,6 +215,11 @@ pub(super) fn allow_data_loss(
         }
     };
     let fixed = say_repaired(run, (command, &name, id), &repaired);
+    if is_in_emergency && let Ok(db) = run.cx.server.instance().database(&name) {
+        for message in db.take_told() {
+            run.inform(message);
+        }
+    }
     back(run)?;
     Ok(fixed)
 }

@@ -1,8 +1,8 @@
 //! The findings as SQL Server's messages: by object, then the totals, then the line of the error log.
 
 use super::Request;
-use super::plain;
 use super::repair::Order;
+use super::{page_restore, plain};
 use crate::value::{BIGINT, INT, SMALLINT, big, int, nvarchar, small, text};
 use furrow_check::{Depth, Finding, ObjectTotal};
 use furrow_context::error::SqlError;
@@ -280,7 +280,8 @@ impl<'r, 'a> Reporter<'r, 'a> {
             self.send(Message::custom(0, 0, 1, text), None);
         }
         if !findings.is_empty() {
-            for line in plain::lines(&name, &checked.report) {
+            let restore = page_restore::statements(self.run, &self.request.db, &checked.report);
+            for line in plain::lines(&name, &checked.report, &restore) {
                 self.send(Message::custom(0, 0, 1, &line), None);
             }
         }

@@ -1,0 +1,228 @@
+//! EMERGENCY: a database whose log is lost is readable, and a repair makes it one that can be used, whatever
+//! cuts the repair short.
+
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use crate::repair_crash::{fill, findings, is_file_left, start};
+use crate::simulated::{new_volume, spec};
+use furrow_check::{Options, Repaired};
+use furrow_engine::{DatabaseState, EngineError, FileSpec, Instance, Session};
+use furrow_format::UserAccess;
+use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
+use furrow_io::sim::{Crash, Effect, Fault, Ops};
+use furrow_io::{SimVolume, Volume};
+use furrow_types::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+const LOG: &str = "d/l.ldf";
+
+/// What becomes of the log.
+#[derive(Debug, Clone, Copy)]
+enum Hurt {
+    Lost,
+    Zeroed,
+    Cut,
+}
+
+/// A machine with a database that was in use when the power went, and whose log is hurt; rows by then.
+fn without_its_log(rng: &mut SeededRng, hurt: Hurt) -> SimVolume {
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let database = instance
+        .create_database(&spec(FileSpec::new("L", LOG).size_mb(2)))
+        .unwrap();
+    fill(&database, rng);
+    database.checkpoint().unwrap();
+    // A transaction that is in the files and never ends.
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("c").unwrap();
+    session.begin().unwrap();
+    for id in 1_000..1_050 {
+        let row = [Value::BigInt(id), crate::tables_common::s("open")];
+        session.insert(&table, &row).unwrap();
+    }
+    database.checkpoint().unwrap();
+    volume.power_off();
+    instance.abandon();
+    drop((session, database, instance));
+    let volume = volume.crash(&Crash::KeepAll);
+    let path = Path::new(LOG);
+    let bytes = volume.contents(path).unwrap();
+    volume.remove(path).unwrap();
+    match hurt {
+        Hurt::Lost => {}
+        Hurt::Zeroed => furrow_io::write_file(&volume, path, &vec![0; bytes.len()]).unwrap(),
+        Hurt::Cut => furrow_io::write_file(&volume, path, &bytes[..8192]).unwrap(),
+    }
+    volume
+}
+
+fn rows(instance: &Instance) -> usize {
+    let database = instance.database("Db").unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("c").unwrap();
+    let read = (0..1_050).filter(|id| {
+        let row = session.get(&table, &[Value::BigInt(*id)]);
+        row.unwrap().is_some()
+    });
+    read.count()
+}
+
+fn repair(instance: &Instance) -> Result<Repaired, EngineError> {
+    let options = Options {
+        workers: 1,
+        ..Options::default()
+    };
+    instance.repair_database("Db", &options, &mut |repaired| repaired.left.is_empty())
+}
+
+/// Puts it in EMERGENCY with one user.
+fn enter(instance: &Instance) -> Result<(), EngineError> {
+    let database = instance.set_emergency("Db")?;
+    assert!(database.set_user_access(UserAccess::Single, 0)?);
+    Ok(())
+}
+
+fn state(instance: &Instance) -> DatabaseState {
+    let views = instance.databases();
+    views.iter().find(|view| view.name == "Db").unwrap().state
+}
+
+#[test]
+fn a_database_without_its_log_is_read_in_emergency_and_repaired() {
+    for hurt in [Hurt::Lost, Hurt::Zeroed, Hurt::Cut] {
+        let volume = without_its_log(&mut seeded(3), hurt);
+        let instance = start(&volume).unwrap();
+        assert_ne!(state(&instance), DatabaseState::Online, "{hurt:?}");
+        enter(&instance).unwrap();
+        assert_eq!(state(&instance), DatabaseState::Emergency);
+        assert!(rows(&instance) >= 150, "{hurt:?}");
+        let database = instance.database("Db").unwrap();
+        let mut session = Session::new(&database).unwrap();
+        let table = session.table("c").unwrap();
+        let row = [Value::BigInt(-1), crate::tables_common::s("no")];
+        let refused = session.insert(&table, &row).unwrap_err();
+        assert_eq!(refused.number(), 3908);
+        assert_eq!(
+            repair(&instance).unwrap_err().number(),
+            3702,
+            "it is in use"
+        );
+        drop((session, table, database));
+        // Not agreed to: as before.
+        let options = Options::default();
+        instance
+            .repair_database("Db", &options, &mut |_| false)
+            .unwrap();
+        assert_eq!(state(&instance), DatabaseState::Emergency, "{hurt:?}");
+        let database = instance.database("Db").unwrap();
+        database.set_user_access(UserAccess::Single, 0).unwrap();
+        drop(database);
+        let repaired = repair(&instance).unwrap();
+        assert!(repaired.left.is_empty());
+        assert_eq!(state(&instance), DatabaseState::Online, "{hurt:?}");
+        assert_eq!(findings(&instance), Vec::<String>::new(), "{hurt:?}");
+        let database = instance.database("Db").unwrap();
+        assert_eq!(database.options().user_access, UserAccess::Single);
+        let told = database.take_told();
+        let text = told.iter().map(|m| m.text.clone()).collect::<String>();
+        assert!(text.contains("has been rebuilt"), "{text}");
+        let mut session = Session::new(&database).unwrap();
+        let table = session.table("c").unwrap();
+        session.insert(&table, &row).unwrap();
+        drop((session, table, database));
+        instance.abandon();
+        drop(instance);
+        // What is written now survives a crash: the new log is a log.
+        let instance = start(&volume.crash(&Crash::DropAll)).unwrap();
+        assert_eq!(findings(&instance), Vec::<String>::new(), "{hurt:?}");
+        assert_eq!(state(&instance), DatabaseState::Online);
+    }
+}
+
+#[test]
+fn a_sound_database_leaves_emergency_with_nothing_lost() {
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let database = instance
+        .create_database(&spec(FileSpec::new("L", LOG).size_mb(2)))
+        .unwrap();
+    fill(&database, &mut seeded(5));
+    drop(database);
+    enter(&instance).unwrap();
+    assert_eq!(rows(&instance), 150);
+    let repaired = repair(&instance).unwrap();
+    assert!(repaired.found.is_empty() && repaired.pages.is_empty());
+    assert_eq!(state(&instance), DatabaseState::Online);
+    let database = instance.database("Db").unwrap();
+    assert!(
+        database.take_told().is_empty(),
+        "its log is the one that it had"
+    );
+    drop(database);
+    enter(&instance).unwrap();
+    let database = instance.reopen_database("Db").unwrap();
+    assert_eq!(database.state(), DatabaseState::Online);
+}
+
+#[test]
+fn an_emergency_repair_that_a_power_loss_cuts_short_is_finished_or_forgotten() {
+    let seed = test_seed();
+    println!("FURROW_SEED={seed}");
+    let mut rng = seeded(seed);
+    let hurt = [Hurt::Lost, Hurt::Zeroed, Hurt::Cut][rng.random_range(0..3)];
+    let ready = without_its_log(&mut rng, hurt);
+    let (mut n, mut finished, mut points) = (0, 0, 0);
+    loop {
+        n += 1;
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
+        let ended = repair(&instance);
+        let done = ended.is_ok() && volume.is_powered();
+        instance.abandon();
+        drop(instance);
+        let torn = Crash::Torn { seed: rng.random() };
+        for outcome in [Crash::DropAll, Crash::KeepAll, torn] {
+            let context = format!("seed {seed}, {hurt:?}, operation {n}, {outcome:?}");
+            let online = prove(&volume.crash(&outcome), &context);
+            assert!(online || !done, "{context}");
+            finished += u32::from(online);
+            points += 1;
+            // Once more while it starts: what was decided stays.
+            let after = volume.crash(&outcome);
+            let m = rng.random_range(1..40);
+            after.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(m));
+            if let Ok(instance) = start(&after) {
+                instance.abandon();
+            }
+            let context = format!("{context}, then {m}");
+            let after = after.crash(&Crash::Torn { seed: rng.random() });
+            assert_eq!(prove(&after, &context), online, "{context}");
+            points += 1;
+        }
+        if done {
+            break;
+        }
+    }
+    println!("{n} operations, {points} points, {finished} finished");
+    assert!(finished > 5 && points - finished > 5, "{points} {finished}");
+}
+
+/// Starts the machine: the database is ONLINE and sound, or as it was before the repair, which works then.
+fn prove(machine: &SimVolume, context: &str) -> bool {
+    let instance: Arc<Instance> = start(machine).unwrap();
+    let online = state(&instance) == DatabaseState::Online;
+    if !online {
+        enter(&instance).unwrap();
+        repair(&instance).unwrap();
+        assert_eq!(state(&instance), DatabaseState::Online, "{context}");
+    }
+    assert!(!is_file_left(machine), "{context}");
+    assert_eq!(findings(&instance), Vec::<String>::new(), "{context}");
+    assert!(rows(&instance) >= 150, "{context}");
+    instance.abandon();
+    online
+}
