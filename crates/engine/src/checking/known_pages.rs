@@ -128,6 +128,21 @@ pub(super) fn header_pages(
     Ok([before, after])
 }
 
+/// Reads pages together, or one by one where the device cannot read them all. Pages that it cannot read are
+/// empty: the repair has new contents for them.
+fn read_what_can_be_read(file: &dyn File, first: u64, run: &mut [u8]) {
+    if file.read_at(first * PAGE_SIZE as u64, run).is_ok() {
+        return;
+    }
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    for (page, number) in run.as_chunks_mut::<PAGE_SIZE>().0.iter_mut().zip(first..) {
+        match file.read_at(number * PAGE_SIZE as u64, &mut bytes) {
+            Ok(()) => page.copy_from_slice(&bytes),
+            Err(_) => page.fill(0),
+        }
+    }
+}
+
 /// The greatest LSN of sound pages: of what the repair writes, and of what it leaves.
 pub(super) fn newest_lsn(repaired: &Repaired, files: &Locked) -> Result<Lsn, EngineError> {
     let written = repaired.pages.values().map(|page| Page::new(page).lsn());
@@ -140,7 +155,7 @@ pub(super) fn newest_lsn(repaired: &Repaired, files: &Locked) -> Result<Lsn, Eng
             let count = (end - at).min(RUN_PAGES as u64);
             let run = bytes.get_mut(..count as usize * PAGE_SIZE);
             let run = run.unwrap_or_default();
-            file.read_at(at * PAGE_SIZE as u64, run)?;
+            read_what_can_be_read(&**file, at, run);
             for (page, number) in run.as_chunks_mut::<PAGE_SIZE>().0.iter_mut().zip(at..) {
                 let page_id = PageId {
                     file: *id,

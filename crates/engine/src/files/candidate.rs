@@ -50,6 +50,35 @@ fn open_existing(volume: &dyn Volume, path: &Path) -> Result<Arc<dyn File>, Engi
     opened.map_err(|e| open_error(path, &e))
 }
 
+/// The double-write file of a data file, and what of it is to be put back.
+fn guard_of(
+    volume: &dyn Volume,
+    file: &dyn File,
+    id: FileId,
+) -> Result<Option<(Arc<dyn File>, TornPages)>, EngineError> {
+    let path = double_write_path(file.path());
+    // Nothing is restored in a file that is too short for a header: reading the header reports it.
+    if file.len_bytes()? < PAGE_SIZE as u64 || !volume.exists(&path)? {
+        return Ok(None);
+    }
+    let images = open_existing(volume, &path)?;
+    let torn = TornPages::find(file, &*images, id)?;
+    Ok(Some((images, torn)))
+}
+
+/// Puts back what was torn of a data file whose log is lost; returns the number of pages. No log says here
+/// which images are too new: all of them count.
+pub(crate) fn put_images_back(
+    volume: &dyn Volume,
+    file: &dyn File,
+    id: FileId,
+) -> Result<usize, EngineError> {
+    let Some((images, torn)) = guard_of(volume, file, id)? else {
+        return Ok(0);
+    };
+    Ok(torn.put_back(file, &*images)?.restored.len())
+}
+
 impl Candidate {
     /// Opens a data file, which locks it, and looks what of it was torn.
     pub(crate) fn open(
@@ -58,14 +87,7 @@ impl Candidate {
         id: FileId,
     ) -> Result<Candidate, EngineError> {
         let file = open_existing(volume, path)?;
-        let guard_path = double_write_path(path);
-        // Nothing is restored in a file that is too short for a header: reading the header reports it.
-        let mut guard = None;
-        if file.len_bytes()? >= PAGE_SIZE as u64 && volume.exists(&guard_path)? {
-            let images = open_existing(volume, &guard_path)?;
-            let torn = TornPages::find(&*file, &*images, id)?;
-            guard = Some((images, torn));
-        }
+        let guard = guard_of(volume, &*file, id)?;
         Ok(Candidate { id, file, guard })
     }
 

@@ -24,7 +24,7 @@ mod spec;
 mod unsynced;
 
 pub(crate) use book::{BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
-pub(crate) use candidate::Candidate;
+pub(crate) use candidate::{Candidate, put_images_back};
 pub(crate) use file_path::file_path;
 pub(crate) use metered::Metered;
 pub(crate) use physical::{

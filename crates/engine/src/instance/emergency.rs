@@ -7,24 +7,34 @@
 //! # Repair
 //! 1. The database is opened as any other, with its log. If that works, nothing of it is lost, and the repair
 //!    is an ordinary one.
-//! 2. Else new contents of pages are computed from the data files alone (`furrow_check::repair`).
-//! 3. They are written by a journal that says that the log is lost (`crate::checking`). Opening the database
+//!    If it fails for a reason that another log would not remove (an old copy of a file, a file in use, a full
+//!    disk), that is the error of the repair ([`would_a_new_log_help`]).
+//! 2. Else a copy of the log is kept, and the images of double-write files are put back.
+//! 3. New contents of pages are computed from the data files alone (`furrow_check::repair`).
+//! 4. They are written by a journal that says that the log is lost (`crate::checking`). Opening the database
 //!    writes the pages, makes a new log, and removes the journal.
-//! 4. The database is ONLINE. If the repair fails or is not agreed to, it is in EMERGENCY again.
+//! 5. The database is ONLINE. If the repair fails or is not agreed to, it is in EMERGENCY again.
 
 use super::Instance;
 use super::repair::Order;
 use crate::checking::LogAfter;
 use crate::database::Database;
+use crate::files::open_error;
 use crate::opening;
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_check::Repaired;
-use furrow_format::DatabaseId;
+use furrow_format::{DatabaseId, FileId, UserAccess};
 use furrow_io::sync::MutexGuard;
+use furrow_io::{Access, IoError, IoErrorKind, Open, Volume, copy_file};
+use furrow_log::LogError;
 use furrow_messages::Message;
+use furrow_recovery::RecoveryError;
 use furrow_tables::{DatabaseState, EngineError};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// The device could not read or write.
+const EIO: i32 = 5;
 
 impl Instance {
     /// ALTER DATABASE ... SET EMERGENCY. Sessions must have left (3702).
@@ -71,13 +81,73 @@ impl Instance {
     ) -> Result<Arc<Database>, EngineError> {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         let id = DatabaseId(listed.id);
-        let opened = opening::open_emergency(&self.shared, id, &listed.name, &primary);
+        let open = || opening::open_emergency(&self.shared, id, &listed.name, &primary);
+        // The boot page or the header may be what was being written when the log was lost.
+        let opened = open().or_else(|error| match self.put_primary_back(&primary) {
+            Ok(()) => open(),
+            Err(_) => Err(error),
+        });
         let (database, state) = match &opened {
             Ok(database) => (Some(Arc::clone(database)), DatabaseState::Emergency),
             Err(error) => (None, self.say_not_opened(listed, error)),
         };
         self.enter(listed, &primary, database, state);
         opened
+    }
+
+    fn put_primary_back(&self, primary: &Path) -> Result<(), EngineError> {
+        let file = self
+            .shared
+            .volume
+            .open(primary, Open::Existing, Access::Data)?;
+        self.put_images_back(&*file, FileId(1))
+    }
+
+    /// EMERGENCY again, with the user access of before.
+    fn return_to_emergency(&self, name: &str, access: UserAccess) -> Result<(), EngineError> {
+        let database = self.set_emergency(name)?;
+        // No session has entered it yet that would have to leave.
+        database.set_user_access(access, 0)?;
+        Ok(())
+    }
+
+    /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there is no
+    /// log. 5120 where another program uses it.
+    fn keep_log(&self, log: &Path) -> Result<Option<PathBuf>, EngineError> {
+        let volume = &*self.shared.volume;
+        if log.as_os_str().is_empty() || !volume.exists(log)? {
+            return Ok(None);
+        }
+        let opened = volume.open(log, Open::Existing, Access::Log);
+        drop(opened.map_err(|e| open_error(log, &e))?);
+        let mut kept = log.as_os_str().to_owned();
+        kept.push(".lost");
+        let kept = PathBuf::from(kept);
+        if volume.exists(&kept)? {
+            volume.remove(&kept)?;
+        }
+        let copied = copy_file(volume, log, &kept, &furrow_observe::task::is_cancelled);
+        let copied = copied.map_err(EngineError::from);
+        let whole = copied.and_then(|()| EngineError::check_cancelled());
+        if let Err(error) = whole {
+            if volume.exists(&kept)? {
+                volume.remove(&kept)?;
+            }
+            if !is_of_medium(&error) {
+                return Err(error);
+            }
+            self.log_line(&format!(
+                "The log '{}' cannot be kept: {error}.",
+                log.display()
+            ));
+            return Ok(None);
+        }
+        self.log_line(&format!(
+            "The log '{}' is kept as '{}': it is to be replaced.",
+            log.display(),
+            kept.display()
+        ));
+        Ok(Some(kept))
     }
 
     /// Repairs a database in EMERGENCY, which this session alone uses, and is not in.
@@ -88,6 +158,7 @@ impl Instance {
     ) -> Result<Repaired, EngineError> {
         let name = database.name().to_owned();
         let access = database.options().user_access;
+        let log = database.keeper.log_entry().path;
         let files = database.files.files().into_iter();
         let paths = files
             .map(|file| (file.id, PathBuf::from(file.file.path())))
@@ -99,14 +170,29 @@ impl Instance {
             self.close_listed(&list, &name)?;
         }
         // With its log, nothing is lost.
-        if let Ok(recovered) = self.reopen_database(&name) {
-            recovered.set_user_access(access, 0)?;
-            drop(recovered);
-            return self.repair_online(&name, order);
+        let why = match self.reopen_database(&name) {
+            Ok(recovered) => {
+                let alone = recovered.set_user_access(access, 0)?;
+                drop(recovered);
+                return match alone {
+                    true => self.repair_online(&name, order),
+                    false => Err(EngineError::refused(924, &[name.into()])),
+                };
+            }
+            Err(why) => why,
+        };
+        if !would_a_new_log_help(&why, &*self.shared.volume, &log) {
+            self.return_to_emergency(&name, access)?;
+            return Err(why);
         }
+        self.log_line(&format!(
+            "Database '{name}' cannot be opened with its log: {why}."
+        ));
+        let mut kept = None;
         let repaired = {
             let repairing = self.begin_repair(&name);
             let repaired = repairing.and_then(|repairing| {
+                kept = self.keep_log(&log)?;
                 let repaired = self.repair_files(&name, &paths, (order, LogAfter::New(access)));
                 drop(repairing);
                 repaired
@@ -119,14 +205,47 @@ impl Instance {
         match repaired {
             Ok(done) if done.written => Ok(done.repaired),
             Ok(done) => {
-                self.set_emergency(&name)?;
+                if let Some(kept) = kept {
+                    self.shared.volume.remove(&kept)?;
+                }
+                self.return_to_emergency(&name, access)?;
                 Ok(done.repaired)
             }
             Err(error) => {
                 // Why the repair failed counts for more.
-                let _emergency = self.set_emergency(&name);
+                let _emergency = self.return_to_emergency(&name, access);
                 Err(error)
             }
         }
+    }
+}
+
+/// Whether the device could not read what it has.
+fn is_of_medium(error: &EngineError) -> bool {
+    matches!(error, EngineError::Io(io) if matches!(&io.kind, IoErrorKind::Os(EIO, _)))
+}
+
+/// Whether a database that cannot be opened for this reason may be opened with another log. Not where files are
+/// of another time (5173, 9003): with a new log nothing would show that. Not where the system lacks something
+/// at this moment: memory, space, descriptors, a file that another program uses, another version (40517).
+fn would_a_new_log_help(error: &EngineError, volume: &dyn Volume, log: &Path) -> bool {
+    let is_for_now = |error: &IoError| {
+        let lost = error.kind == IoErrorKind::NotFound && *error.path == *log;
+        let medium = matches!(&error.kind, IoErrorKind::Os(EIO, _));
+        !(lost || medium || error.kind == IoErrorKind::PastEnd)
+    };
+    match error {
+        EngineError::Refused(_) if error.has(5108) => true,
+        EngineError::Refused(_) if error.has(5120) => !volume.exists(log).unwrap_or(true),
+        EngineError::Refused(messages) => {
+            let never = [5173, 9003, 9002, 1101, 1105, 701, 40517];
+            messages
+                .iter()
+                .all(|message| !never.contains(&message.number))
+        }
+        EngineError::Thread(_) => false,
+        EngineError::Io(io) | EngineError::Log(LogError::Io(io)) => !is_for_now(io),
+        EngineError::Recovery(RecoveryError::Log(LogError::Io(io))) => !is_for_now(io),
+        error => !error.is_cancelled(),
     }
 }

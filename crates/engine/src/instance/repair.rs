@@ -22,12 +22,12 @@
 use super::Instance;
 use crate::checking::{Journal, Locked, LogAfter, Paths};
 use crate::database::Database;
-use crate::files::{open_error, repair_path};
+use crate::files::{open_error, put_images_back, repair_path};
 use crate::shared::Shared;
 use furrow_check::{CheckError, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
-use furrow_io::{Access, Open};
+use furrow_io::{Access, File, Open};
 use furrow_messages::Message;
 use furrow_tables::{DatabaseState, EngineError};
 use std::path::Path;
@@ -170,6 +170,9 @@ impl Instance {
         for (id, path) in paths {
             let file = volume.open(path, Open::Existing, Access::Data);
             let file = file.map_err(|e| open_error(path, &e))?;
+            if log != LogAfter::Stays {
+                self.put_images_back(&*file, *id)?;
+            }
             let known = files.add(Arc::clone(&file));
             if known.map_err(|e| undone(&e.into()))? != *id {
                 return Err(EngineError::refused(5173, &[]));
@@ -186,6 +189,16 @@ impl Instance {
         self.write_repair(&repaired, &locked, log)?;
         let written = true;
         Ok(Done { repaired, written })
+    }
+
+    /// Puts back the pages that were being written when the log was lost: they would count as damaged.
+    pub(super) fn put_images_back(&self, file: &dyn File, id: FileId) -> Result<(), EngineError> {
+        let count = put_images_back(&*self.shared.volume, file, id)?;
+        if count > 0 {
+            let path = file.path().display();
+            self.log_line(&format!("{count} torn pages of '{path}' were put back."));
+        }
+        Ok(())
     }
 
     /// Writes a repair to its journal, and from there to the files. Where a new log is made, opening the

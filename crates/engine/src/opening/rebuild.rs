@@ -86,8 +86,15 @@ pub(crate) fn find_log<'s>(
         let why = Message::new(5113, &[]);
         return Err(EngineError::Refused(vec![inactive, why, aborted]));
     }
+    // After an EMERGENCY repair the log stays where it was, unless its directory is gone, too.
+    let is_home_better = match discard {
+        true => lost
+            .parent()
+            .is_some_and(|dir| shared.volume.list(dir).is_err()),
+        false => !moved.paths.contains(&lost),
+    };
     let path = match recorded.file_name() {
-        Some(name) if !discard && !moved.paths.contains(&lost) => moved.home.join(name),
+        Some(name) if is_home_better => moved.home.join(name),
         _ => lost,
     };
     let mut made = Made::new(&*shared.volume);

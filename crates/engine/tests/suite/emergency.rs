@@ -7,10 +7,11 @@ use crate::repair_crash::{fill, findings, is_file_left, start};
 use crate::simulated::{new_volume, spec};
 use furrow_check::{Options, Repaired};
 use furrow_engine::{DatabaseState, EngineError, FileSpec, Instance, Session};
-use furrow_format::UserAccess;
+use furrow_format::{FileId, UserAccess};
 use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
 use furrow_io::sim::{Crash, Effect, Fault, Ops};
-use furrow_io::{SimVolume, Volume};
+use furrow_io::{Access, Open, SimVolume, Volume};
+use furrow_pool::double_write;
 use furrow_types::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -116,12 +117,17 @@ fn a_database_without_its_log_is_read_in_emergency_and_repaired() {
             .repair_database("Db", &options, &mut |_| false)
             .unwrap();
         assert_eq!(state(&instance), DatabaseState::Emergency, "{hurt:?}");
-        let database = instance.database("Db").unwrap();
-        database.set_user_access(UserAccess::Single, 0).unwrap();
-        drop(database);
+        let kept = Path::new("d/l.ldf.lost");
+        assert!(!volume.exists(kept).unwrap(), "{hurt:?}");
+        let log = volume.contents(Path::new(LOG)).ok();
         let repaired = repair(&instance).unwrap();
         assert!(repaired.left.is_empty());
         assert_eq!(state(&instance), DatabaseState::Online, "{hurt:?}");
+        assert_eq!(
+            volume.contents(kept),
+            log,
+            "{hurt:?}: the log that was replaced"
+        );
         assert_eq!(findings(&instance), Vec::<String>::new(), "{hurt:?}");
         let database = instance.database("Db").unwrap();
         assert_eq!(database.options().user_access, UserAccess::Single);
@@ -209,6 +215,99 @@ fn an_emergency_repair_that_a_power_loss_cuts_short_is_finished_or_forgotten() {
     }
     println!("{n} operations, {points} points, {finished} finished");
     assert!(finished > 5 && points - finished > 5, "{points} {finished}");
+}
+
+/// A machine that lost its power while pages were written in place, and its log with it: their images are in
+/// the double-write file, so many of them.
+fn torn_without_its_log(rng: &mut SeededRng, n: u64) -> (SimVolume, usize) {
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let database = instance
+        .create_database(&spec(FileSpec::new("L", LOG).size_mb(2)))
+        .unwrap();
+    fill(&database, rng);
+    volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
+    let _interrupted = database.checkpoint();
+    volume.power_off();
+    instance.abandon();
+    drop((database, instance));
+    let volume = volume.crash(&Crash::Torn { seed: rng.random() });
+    volume.remove(Path::new(LOG)).unwrap();
+    let probe = volume.fork();
+    let open = |path| probe.open(Path::new(path), Open::Existing, Access::Data);
+    let (file, images) = (open("d/d.mdf").unwrap(), open("d/d.mdf.dw").unwrap());
+    let stats = double_write::repair(&*file, &*images, FileId(1)).unwrap();
+    (volume, stats.restored.len())
+}
+
+#[test]
+fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repair() {
+    let seed = test_seed();
+    println!("FURROW_SEED={seed}");
+    let mut rng = seeded(seed);
+    let mut seen = 0;
+    for n in 1..40 {
+        let (volume, torn) = torn_without_its_log(&mut rng, n);
+        if torn == 0 {
+            continue;
+        }
+        seen += 1;
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        let repaired = repair(&instance).unwrap();
+        let losses = repaired.losses.len();
+        assert_eq!(
+            losses, 0,
+            "seed {seed}, {n}, {torn} torn: {:?}",
+            repaired.losses
+        );
+        assert_eq!(rows(&instance), 150, "seed {seed}, {n}");
+        assert_eq!(
+            findings(&instance),
+            Vec::<String>::new(),
+            "seed {seed}, {n}"
+        );
+        instance.abandon();
+    }
+    assert!(seen > 3, "{seen} machines with torn pages");
+}
+
+#[test]
+fn a_repair_in_emergency_is_refused_where_a_new_log_would_hide_the_fault() {
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let log = FileSpec::new("L", LOG).size_mb(2);
+    let second = FileSpec::new("D2", "d/d2.ndf").size_mb(2);
+    let database = instance.create_database(&spec(log).file(second)).unwrap();
+    fill(&database, &mut seeded(7));
+    database.checkpoint().unwrap();
+    let old = volume.contents(Path::new("d/d2.ndf")).unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("c").unwrap();
+    for id in 1_000..1_200 {
+        let row = [
+            Value::BigInt(id),
+            crate::tables_common::s(&"later".repeat(100)),
+        ];
+        session.insert(&table, &row).unwrap();
+    }
+    database.checkpoint().unwrap();
+    volume.power_off();
+    instance.abandon();
+    drop((session, table, database, instance));
+    let volume = volume.crash(&Crash::KeepAll);
+    let log = volume.contents(Path::new(LOG)).unwrap();
+    volume.remove(Path::new("d/d2.ndf")).unwrap();
+    furrow_io::write_file(&volume, Path::new("d/d2.ndf"), &old).unwrap();
+    let instance = start(&volume).unwrap();
+    assert_ne!(state(&instance), DatabaseState::Online);
+    enter(&instance).unwrap();
+    let refused = repair(&instance).unwrap_err();
+    assert!(refused.has(5173), "{refused}");
+    assert_eq!(state(&instance), DatabaseState::Emergency);
+    let database = instance.database("Db").unwrap();
+    assert_eq!(database.options().user_access, UserAccess::Single);
+    assert_eq!(volume.contents(Path::new(LOG)).unwrap(), log);
 }
 
 /// Starts the machine: the database is ONLINE and sound, or as it was before the repair, which works then.
