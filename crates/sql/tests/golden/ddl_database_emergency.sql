@@ -9,6 +9,11 @@ ALTER DATABASE hurt SET EMERGENCY;
 GO
 USE master;
 ALTER DATABASE hurt SET EMERGENCY;
+GO
+USE hurt;
+ALTER DATABASE hurt SET ONLINE;
+GO
+USE master;
 SELECT state, state_desc FROM sys.databases WHERE name = 'hurt';
 SELECT DATABASEPROPERTYEX('hurt', 'Status');
 SELECT id, v FROM hurt.dbo.t ORDER BY id;
