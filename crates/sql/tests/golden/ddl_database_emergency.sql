@@ -41,6 +41,7 @@ DBCC CHECKDB ('hurt', REPAIR_REBUILD) WITH NO_INFOMSGS;
 DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS) WITH NO_INFOMSGS;
 SELECT state_desc, user_access_desc FROM sys.databases WHERE name = 'hurt';
 ALTER DATABASE hurt SET MULTI_USER;
+GO
 INSERT hurt.dbo.t VALUES (3, 30);
 SELECT COUNT(*) FROM hurt.dbo.t;
 GO
