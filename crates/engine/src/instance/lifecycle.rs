@@ -594,6 +594,10 @@ impl Instance {
                 return Ok(database);
             }
             database.refuse_of_snapshot()?;
+            if database.state() == DatabaseState::Emergency {
+                // It can be read: its readers leave first.
+                database.refuse_entry_unless_used()?;
+            }
             self.close_snapshots(&list, listed.id)?;
             database.abandon();
         }

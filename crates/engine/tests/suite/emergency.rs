@@ -235,7 +235,7 @@ fn torn_without_its_log(rng: &mut SeededRng, n: u64) -> (SimVolume, usize) {
     volume.remove(Path::new(LOG)).unwrap();
     let probe = volume.fork();
     let open = |path| probe.open(Path::new(path), Open::Existing, Access::Data);
-    let (file, images) = (open("d/d.mdf").unwrap(), open("d/d.mdf.dw").unwrap());
+    let (file, images) = (open("d/p.mdf").unwrap(), open("d/p.mdf.dw").unwrap());
     let stats = double_write::repair(&*file, &*images, FileId(1)).unwrap();
     (volume, stats.restored.len())
 }

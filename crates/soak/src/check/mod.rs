@@ -101,7 +101,7 @@ impl fmt::Display for Score {
         let (tried, healed) = all.fold((0, 0), |sum, t| (sum.0 + t.tried, sum.1 + t.repaired));
         write!(f, "repaired to clean: {healed} of {tried}; refused:")?;
         for (number, count) in &self.refusals {
-            match number {
+            match *number {
                 0 => write!(f, " {count} no database any more,")?,
                 number => write!(f, " {count} by {number},")?,
             }
@@ -143,9 +143,10 @@ fn mend(files: &MemoryFiles) -> Mended {
     let Ok(repaired) = repair(files, &options, (None, None)) else {
         return Mended::Refused(0);
     };
-    let header = |f: &Finding| f.page.is_some_and(|page| page.page.0 == 0);
-    let mut left = repaired.left.iter();
-    if let Some(finding) = left.find(|f| NO_REPAIR.contains(&f.number()) || header(f)) {
+    let is_refused = |f: &&Finding| {
+        NO_REPAIR.contains(&f.number()) || f.page.is_some_and(|page| page.page.0 == 0)
+    };
+    if let Some(finding) = repaired.left.iter().find(is_refused) {
         return Mended::Refused(finding.number());
     }
     let mut mended = files.clone();

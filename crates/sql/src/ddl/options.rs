@@ -6,7 +6,7 @@
 use super::database::whole;
 use furrow_context::error::{Result, SqlError, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::{Database, Timeout};
+use furrow_engine::{Database, DatabaseState, Timeout};
 use furrow_format::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_messages::Message;
@@ -99,10 +99,7 @@ impl Act<'_, '_> {
         let (of, value) = (&*option.name, &*value);
         self.may_be_set(of)?;
         match of {
-            "ONLINE" => {
-                self.run.cx.server.instance().reopen_database(self.name)?;
-                return Ok(());
-            }
+            "ONLINE" => return self.online(),
             "OFFLINE" => return self.offline(),
             "EMERGENCY" => return self.emergency(),
             _ => {}
@@ -194,6 +191,19 @@ impl Act<'_, '_> {
             false => db.set_read_only(read_only)?,
         }
         Ok(())
+    }
+
+    /// ONLINE: no other session may be in a database that is in EMERGENCY.
+    fn online(&mut self) -> Result<()> {
+        let instance = self.run.cx.server.instance();
+        let open = instance.database(self.name);
+        if open.is_ok_and(|db| db.state() == DatabaseState::Emergency) {
+            self.leave_alone()?;
+        }
+        match self.run.cx.server.instance().reopen_database(self.name) {
+            Err(e) if e.number() == 3702 => refuse(5070, &[self.name.into()]),
+            other => Ok(other.map(drop)?),
+        }
     }
 
     /// OFFLINE: no session may be in the database.

@@ -9,6 +9,11 @@ ALTER DATABASE hurt SET EMERGENCY;
 GO
 USE master;
 ALTER DATABASE hurt SET EMERGENCY;
+GO
+USE hurt;
+ALTER DATABASE hurt SET ONLINE;
+GO
+USE master;
 SELECT state, state_desc FROM sys.databases WHERE name = 'hurt';
 SELECT DATABASEPROPERTYEX('hurt', 'Status');
 SELECT id, v FROM hurt.dbo.t ORDER BY id;
@@ -36,6 +41,7 @@ DBCC CHECKDB ('hurt', REPAIR_REBUILD) WITH NO_INFOMSGS;
 DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS) WITH NO_INFOMSGS;
 SELECT state_desc, user_access_desc FROM sys.databases WHERE name = 'hurt';
 ALTER DATABASE hurt SET MULTI_USER;
+GO
 INSERT hurt.dbo.t VALUES (3, 30);
 SELECT COUNT(*) FROM hurt.dbo.t;
 GO
