@@ -149,7 +149,22 @@ struct Shared<'a> {
     first_end: Mutex<Option<Vec<u64>>>,
 }
 
-impl Shared<'_> {
+impl<'a> Shared<'a> {
+    fn new(load: &'a Load, cancel: &'a AtomicBool) -> Result<Shared<'a>, StepError> {
+        Ok(Shared {
+            load,
+            go: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            cancel,
+            start: Mutex::new(None),
+            done: (0..load.sessions).map(|_| AtomicU64::new(0)).collect(),
+            running: AtomicU64::new(u64::from(load.sessions)),
+            failure: Mutex::new(None),
+            latencies: histograms(load.sessions)?,
+            first_end: Mutex::new(None),
+        })
+    }
+
     fn record(&self, place: usize, latency_us: u64) {
         let shared = self.latencies.get(place % self.latencies.len().max(1));
         if let Some(histogram) = shared {
@@ -196,19 +211,7 @@ pub fn run(
         .collect();
     let ids: Vec<u64> = sessions.iter().map(|(.., id)| *id).collect();
     let mut observer = Observer::new(target, load).map_err(failed)?;
-    let shared = Shared {
-        load,
-        go: AtomicBool::new(false),
-        stop: AtomicBool::new(false),
-        cancel: context.cancel_flag(),
-        start: Mutex::new(None),
-        done: (0..load.sessions).map(|_| AtomicU64::new(0)).collect(),
-        running: AtomicU64::new(u64::from(load.sessions)),
-        failure: Mutex::new(None),
-        latencies: histograms(load.sessions)?,
-        first_end: Mutex::new(None),
-    };
-    let shared = &shared;
+    let shared = &Shared::new(load, context.cancel_flag())?;
     let before = observer.counters().map_err(failed)?;
     let waits = read_waits(observer.session.as_mut(), &ids).map_err(failed)?;
     // Before the load begins: what it takes is counted from here.

@@ -2,17 +2,17 @@
 //!
 //! A holder is charged after it has released the latch, so that timing lengthens the holding time by one
 //! reading of the clock. Sums of squares are stored as well: a queueing model of the latch needs the second
-//! moment. A hold of more than [`LONG_HOLD_NS`] is counted apart, since its holder most likely lost its
+//! moment. A hold of more than 100 us is counted apart, since its holder most likely lost its
 //! processor meanwhile.
 
-use super::pages::{MOST_PAGES, PageLatchKey};
+use super::page_key::{MOST_PAGES, PageLatchKey};
 use furrow_io::sync::RwLock;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Longer holds are counted as long ones: the work under the latch of an allocation page takes single
 /// microseconds.
-pub const LONG_HOLD_NS: u64 = 100_000;
+const LONG_HOLD_NS: u64 = 100_000;
 /// Squares are of units of so many nanoseconds: 10^9 holds of 2 ms each fit a counter.
 const SQUARE_UNIT_NS: u64 = 16;
 
@@ -27,7 +27,7 @@ pub struct HoldTotals {
     pub hold_us2: f64,
     /// The longest.
     pub max_ns: u64,
-    /// Holds of more than [`LONG_HOLD_NS`], which the other figures include.
+    /// Holds of more than 100 us, which the other figures include.
     pub long_holds: u64,
     /// The sum of those.
     pub long_ns: u64,
@@ -58,13 +58,17 @@ impl Cell {
 
     fn totals(&self) -> HoldTotals {
         let unit_us = SQUARE_UNIT_NS as f64 / 1e3;
+        // Parts before wholes: a hold that is added meanwhile leaves no part greater than its whole.
+        let (long_ns, long_holds) = (self.long_ns.load(Relaxed), self.long_holds.load(Relaxed));
+        let (max_ns, squares) = (self.max_ns.load(Relaxed), self.squares.load(Relaxed));
+        let hold_ns = self.ns.load(Relaxed);
         HoldTotals {
             holds: self.holds.load(Relaxed),
-            hold_ns: self.ns.load(Relaxed),
-            hold_us2: self.squares.load(Relaxed) as f64 * unit_us * unit_us,
-            max_ns: self.max_ns.load(Relaxed),
-            long_holds: self.long_holds.load(Relaxed),
-            long_ns: self.long_ns.load(Relaxed),
+            hold_ns,
+            hold_us2: squares as f64 * unit_us * unit_us,
+            max_ns,
+            long_holds,
+            long_ns,
         }
     }
 }

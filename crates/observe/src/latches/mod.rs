@@ -9,11 +9,13 @@
 mod holds;
 mod kinds;
 mod latch;
+mod page_key;
 mod pages;
 mod stats;
 
-pub use holds::{HoldTotals, LONG_HOLD_NS};
+pub use holds::HoldTotals;
 pub use kinds::{LatchClass, render_markdown};
 pub use latch::{ClassLatch, ExclusiveGuard, SharedGuard};
-pub use pages::{PageKind, PageLatchKey, PageLatchRow, PageLatchStats, PageLatchTotals};
+pub use page_key::{PageKind, PageLatchKey};
+pub use pages::{PageLatchRow, PageLatchStats, PageLatchTotals};
 pub use stats::{LatchRow, LatchStats};
