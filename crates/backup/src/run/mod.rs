@@ -24,10 +24,10 @@ pub use target::Device;
 
 use crate::BackupError;
 use crate::media::{
-    BackupKey, BackupKind, Codec, MediaHeader, SetEncryption, SetFile, SetInfo, SetLog,
+    BackupKey, BackupKind, Codec, MediaHeader, SetEncryption, SetFile, SetFork, SetInfo, SetLog,
 };
 use furrow_engine::{BackupScope, BackupSource, Database, Instance};
-use furrow_format::RecoveryModel;
+use furrow_format::{Fork, RecoveryModel};
 use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
 use furrow_types::Guid;
@@ -374,6 +374,13 @@ fn set_files(db: &Database) -> Result<Vec<SetFile>, BackupError> {
     Ok(files)
 }
 
+fn set_fork(fork: &Fork) -> SetFork {
+    SetFork {
+        fork: fork.id,
+        first_lsn: fork.first.0,
+    }
+}
+
 fn begin_info(
     source: &BackupSource,
     request: &BackupRequest,
@@ -400,7 +407,8 @@ fn begin_info(
         description: request.description.clone(),
         database: db.name().to_owned(),
         family: boot.family,
-        fork: boot.fork,
+        fork: boot.forks.present(),
+        forks: boot.forks.all().iter().map(set_fork).collect(),
         binding: db.binding(),
         database_version: boot.version,
         compatibility: boot.own.compatibility_level.max(boot.compatibility),

@@ -1,39 +1,23 @@
 //! The tail of the log, and the state after it.
 
-use crate::chain::{full_model, log_backup, log_request, log_restore};
-use crate::world::{Silent, ids, insert, numbers, request, world};
-use furrow_backup::{backup_tail, recover_only};
+use crate::chain::{chained, log_backup, log_request, log_restore, tail_backup, take_tail};
+use crate::world::{Silent, ids, insert, numbers};
+use furrow_backup::recover_only;
 use furrow_engine::{DatabaseState, Session, SnapshotSpec};
 
 #[test]
 fn the_tail_of_the_log_leaves_the_database_restoring_and_completes_a_copy() {
-    let mut world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (mut world, table, full) = chained(1);
     let mut session = world.session();
     (0..1200).for_each(|id| insert(&mut session, &table, id, &"x".repeat(900)));
     log_backup(&world, "l0").unwrap();
     (1200..1300).for_each(|id| insert(&mut session, &table, id, "in the tail"));
-    let used = backup_tail(
-        &world.instance,
-        &world.db,
-        &log_request("tail"),
-        &mut Silent,
-    );
+    let used = tail_backup(&world);
     assert_eq!(numbers(&used.unwrap_err()), [3101]);
     insert(&mut session, &table, 1300, "the database goes on");
     drop(session);
-    backup_tail(
-        &world.instance,
-        &world.db,
-        &log_request("tail"),
-        &mut Silent,
-    )
-    .unwrap();
     drop(table);
-    world.let_go();
+    take_tail(&mut world);
     let target = world.instance.restore_target("test").unwrap();
     assert_eq!(target.state, DatabaseState::Restoring);
     world.restore_only(&full, "copy").unwrap();
@@ -56,11 +40,7 @@ fn the_tail_of_the_log_leaves_the_database_restoring_and_completes_a_copy() {
 
 #[test]
 fn a_database_whose_tail_was_backed_up_takes_the_log_of_its_copy() {
-    let mut world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (mut world, table, full) = chained(1);
     let mut session = world.session();
     // So many virtual log files that they are used again.
     for round in 0..6 {
@@ -69,15 +49,8 @@ fn a_database_whose_tail_was_backed_up_takes_the_log_of_its_copy() {
         world.db.checkpoint().unwrap();
     }
     drop(session);
-    backup_tail(
-        &world.instance,
-        &world.db,
-        &log_request("tail"),
-        &mut Silent,
-    )
-    .unwrap();
     drop(table);
-    world.let_go();
+    take_tail(&mut world);
     world.restore_only(&full, "copy").unwrap();
     for log in ["l0", "l1", "l2", "l3", "l4", "l5"] {
         log_restore(&world, (log, "copy"), false).unwrap();
@@ -100,10 +73,7 @@ fn a_database_whose_tail_was_backed_up_takes_the_log_of_its_copy() {
 
 #[test]
 fn a_database_with_snapshots_does_not_become_restoring() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    world.backup(&request(1)).unwrap();
+    let (world, table, _) = chained(1);
     let spec = SnapshotSpec {
         name: "snap".into(),
         source: "test".into(),
@@ -112,8 +82,7 @@ fn a_database_with_snapshots_does_not_become_restoring() {
             .to_vec(),
     };
     drop(world.instance.create_snapshot(&spec).unwrap());
-    let tail = log_request("tail");
-    let refused = backup_tail(&world.instance, &world.db, &tail, &mut Silent).unwrap_err();
+    let refused = tail_backup(&world).unwrap_err();
     assert_eq!(numbers(&refused), [5094]);
     // The database goes on.
     insert(&mut world.session(), &table, 1, "kept");

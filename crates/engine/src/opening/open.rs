@@ -209,8 +209,7 @@ fn begin<'a>(
         .open(id.0, 2, &path.to_string_lossy());
     let log_file = Metered::wrap(found.file, stats);
     // Of a restored database the log may begin behind what its boot page names.
-    let restored = !moved.by_id.is_empty();
-    let chain = chain_of(&primary.boot.own).filter(|_| !restored && found.made.is_none());
+    let chain = chain_of(&primary.boot.own).filter(|_| !moved.is_restore() && found.made.is_none());
     let opened = (Arc::clone(&log_file), binding.0, shared.config.log);
     let analysis = match &found.made {
         Some(_) => new_log(opened, primary.boot_lsn)?,
@@ -219,6 +218,10 @@ fn begin<'a>(
             let analysis = analyse(file, binding, (config, chain.unwrap_or(Lsn::MAX)));
             let tell = |text: &str| shared.error_log.write(Source::Server, text);
             let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
+            if !moved.forks_behind(analysis.end) {
+                let text = format!("the log of a restore ends with record {}", analysis.end);
+                return Err(EngineError::Damaged(text));
+            }
             primary = primary.up_to(analysis.end)?;
             prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
             analysis
@@ -380,7 +383,7 @@ impl Opening<'_> {
     /// Redo of a restored log may have put back the binding of the database that was backed up: records of
     /// page 0 hold all of it.
     fn rebind(&self) -> Result<(), EngineError> {
-        if self.moved.by_id.is_empty() {
+        if !self.moved.is_restore() {
             return Ok(());
         }
         for file in self.store.pool().files_of(self.store.db()) {
@@ -422,7 +425,8 @@ impl Opening<'_> {
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
-        let untouched = own.read_only && at_rest;
+        // But where a restore ends, a recovery fork begins: the boot page gets it.
+        let untouched = own.read_only && at_rest && !self.moved.is_restore();
         // Before anything is logged: a full log can grow, and what is not backed up stays in it.
         self.store.holds.set_log_backup(chain_of(&own));
         let state = Arc::new(StateCell::new(DatabaseState::Recovering));
@@ -460,7 +464,10 @@ impl Opening<'_> {
             snapshot: None,
         })?;
         database.load_groups()?;
-        database.take_up_chain(&own, self.moved.restored_to(self.analysis.end))?;
+        match self.moved.is_restore() {
+            true => database.begin_fork(&own, (&self.moved.forks, self.analysis.end))?,
+            false => debug_assert_eq!(database.store.holds.log_backup(), chain_of(&own)),
+        }
         if !untouched {
             let paths = database.files.paths();
             crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;

@@ -173,6 +173,7 @@ impl Default for Copied {
                 log_sector_bytes: 0,
                 base: Guid([0; 16]),
                 source: Guid([0; 16]),
+                forks: furrow_format::Forks::default(),
             },
         }
     }
@@ -221,6 +222,7 @@ impl Copied {
         }
         self.spec.checkpoint = source.facts().checkpoint;
         self.spec.last_lsn = source.last_lsn();
+        self.spec.forks = source.facts().boot.forks.clone();
         self.spec.log_sector_bytes = source.facts().log_sector_bytes;
         self.spec.vlfs = vlfs.into_iter().collect();
         Ok(self)
