@@ -139,8 +139,8 @@ fn chain(mut steps: Vec<ChainStep>) -> Result<Chain, ChainError> {
     }
 }
 
-/// The set of the log, or a differential one, that has the latest state that can follow a full backup: what it
-/// has not gone the way of was left behind by a restore.
+/// The set of the log, or a differential one, that has the latest state that can follow a full backup: what
+/// it has not gone the way of was left behind by a restore.
 fn latest<'a>(full: &ChainStep, steps: &'a [ChainStep]) -> Option<&'a ChainStep> {
     let (forks, last) = (forks_of(&full.info), Lsn(full.info.last_lsn));
     let follows = steps.iter().filter(|s| {

@@ -53,8 +53,8 @@ pub(super) fn may_restore(
 }
 
 /// Whether a log backup goes on where the log in place ends: 4305 where log between them is missing, 4326
-/// where all of it is in place, 4330 where it has gone another way: it is of a copy, or of what a restore left
-/// behind.
+/// where all of it is in place, 4330 where it has gone another way: it is of a copy, or of what a restore
+/// left behind.
 pub(super) fn follows(info: &SetInfo, restoring: &Restoring) -> Result<(), BackupError> {
     let applied = restoring.applied();
     let shown = |lsn: u64| Lsn(lsn).to_numeric().to_string().into();

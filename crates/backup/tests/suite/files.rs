@@ -28,7 +28,7 @@ fn group(name: &str) -> Parts {
 }
 
 /// A table in the other filegroup.
-fn other_table(world: &World) -> Arc<Table> {
+pub fn other_table(world: &World) -> Arc<Table> {
     let spec = TableSpec::new("o")
         .column(ColumnSpec::new("id", DataType::simple(TypeId::BigInt)).not_null())
         .column(ColumnSpec::new("v", DataType::sized(TypeId::VarChar, 8000)))
@@ -55,7 +55,7 @@ fn restored(
 }
 
 /// Rows in both tables.
-fn fill(session: &mut Session, tables: [&Arc<Table>; 2], ids: std::ops::Range<i64>) {
+pub fn fill(session: &mut Session, tables: [&Arc<Table>; 2], ids: std::ops::Range<i64>) {
     for id in ids {
         for table in tables {
             insert(session, table, id, &"x".repeat(600));

@@ -33,8 +33,8 @@ fn recovered(world: &World, name: &str) -> Arc<Database> {
     recover_only(&world.instance, name).unwrap()
 }
 
-/// A full backup; ids 0 to 50 and a moment; ids 50 to 100 in the log backup `l0`, 100 to 150 in `l1`. The copy
-/// stopped at the moment; its ids 1000 to 2000 are in the log backup `c0`.
+/// A full backup; ids 0 to 50 and a moment; ids 50 to 100 in the log backup `l0`, 100 to 150 in `l1`. The
+/// copy stopped at the moment; its ids 1000 to 2000 are in the log backup `c0`.
 fn forked() -> (World, BackupRequest, StopPoint, SetInfo) {
     let (world, _, full) = chained(1);
     rows(&world.db, 0..50, "both");

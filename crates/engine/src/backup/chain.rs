@@ -7,9 +7,10 @@
 //!    durably, before the log before it is let go: the boot page on the disk never names log that is gone.
 //! 3. COPY_ONLY neither begins a chain nor moves the position.
 //! 4. SIMPLE breaks the chain; the next full backup in another model begins one.
-//! 5. The chain of a restored database begins behind the log that it was restored from. So does a recovery fork
-//!    ([`furrow_format::Forks`]): no log backup has records of two of them.
+//! 5. The chain of a restored database begins behind the log that it was restored from. So does a recovery
+//!    fork ([`furrow_format::Forks`]): no log backup has records of two of them.
 
+use super::origin::Origin;
 use super::source::{BackupFacts, BackupScope, BackupSource};
 use crate::EngineError;
 use crate::database::Database;
@@ -57,7 +58,8 @@ impl Database {
             first_lsn: from,
             log_sector_bytes: self.store.log().sector_bytes(),
         };
-        Ok(BackupSource::of_log(self, facts, (hold, turn)))
+        let origin = Origin::Open(Arc::clone(self));
+        Ok(BackupSource::of_log(origin, facts, (hold, Some(turn))))
     }
 
     /// A full backup is whole, as the set `set`: it is the base of differential backups, and may begin the
@@ -99,13 +101,24 @@ impl Database {
         Ok(())
     }
 
-    /// A restore ends, with the last record `end` of what it restored: the chain goes on behind it, on the
-    /// recovery fork that begins there.
-    pub(crate) fn begin_fork(
+    /// A database was opened, with the last record `end`; `restored` are the forks of one whose restore ends.
+    pub(crate) fn take_up_chain(
         &self,
         own: &OwnBoot,
-        (forks, end): (&Forks, Lsn),
+        (restored, end): (Option<&Forks>, Lsn),
     ) -> Result<(), EngineError> {
+        match restored {
+            Some(forks) => self.begin_fork(own, (forks, end)),
+            None => {
+                debug_assert_eq!(self.store.holds.log_backup(), chain_of(own));
+                Ok(())
+            }
+        }
+    }
+
+    /// A restore ends, with the last record `end` of what it restored: the chain goes on behind it, on the
+    /// recovery fork that begins there.
+    fn begin_fork(&self, own: &OwnBoot, (forks, end): (&Forks, Lsn)) -> Result<(), EngineError> {
         debug_assert!(forks.all().first().is_some_and(|f| f.first.0 == end.0 + 1));
         let chain = chain_of(own).map(|_| Lsn(end.0 + 1));
         self.write_boot(|change| {

@@ -38,7 +38,7 @@ impl Instance {
                     true => EngineError::refused(4333, &[]),
                     false => e,
                 })?;
-                self.recover_settled(resumed.as_it_is())
+                self.recover_settled(resumed.into_settled())
             }
             _ => Err(EngineError::refused(3153, &[])),
         }

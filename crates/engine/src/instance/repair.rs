@@ -23,7 +23,7 @@ use super::Instance;
 use crate::checking::{Journal, Locked, Paths};
 use crate::database::Database;
 use crate::files::{open_error, repair_path};
-use crate::shared::Shared;
+use crate::shared::Reserved;
 use furrow_check::{CheckError, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
@@ -34,22 +34,6 @@ use std::sync::Arc;
 
 /// How a repair checks: options, the scratch file, and who listens.
 type How<'h> = (&'h Options, (Option<&'h Scratch>, Option<Listener<'h>>));
-
-/// A database whose files a repair has for itself.
-struct Repairing<'i> {
-    shared: &'i Shared,
-    id: u16,
-}
-
-impl Drop for Repairing<'_> {
-    fn drop(&mut self) {
-        self.shared
-            .list
-            .lock()
-            .repairing
-            .retain(|id| *id != self.id);
-    }
-}
 
 impl Instance {
     /// Repairs a database that this session alone uses, and is not in. `agree` hears what was found and what
@@ -99,13 +83,11 @@ impl Instance {
     }
 
     /// Closes a database, and keeps all others from its files.
-    fn begin_repair(&self, name: &str) -> Result<Repairing<'_>, EngineError> {
+    fn begin_repair(&self, name: &str) -> Result<Reserved, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
         let id = self.close_listed(&list, name)?.id;
-        list.repairing.push(id);
-        let shared = &self.shared;
-        Ok(Repairing { shared, id })
+        Ok(Reserved::new(&self.shared, &mut list, id))
     }
 
     fn repair_files(

@@ -73,7 +73,7 @@ impl Restoring {
     }
 
     /// Nothing more is restored.
-    pub(super) fn as_it_is(self) -> Settled {
+    pub(super) fn into_settled(self) -> Settled {
         Settled {
             listed: self.listed,
             files: self.files,

@@ -51,7 +51,7 @@ pub(crate) struct Sniffed {
 }
 
 /// A primary file that was proven to be one.
-struct Primary {
+pub(super) struct Primary {
     file: Candidate,
     header: FileHeader,
     boot: Boot,
@@ -59,7 +59,7 @@ struct Primary {
     boot_lsn: Lsn,
 }
 
-fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
+pub(super) fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
     let file = Candidate::open(&*shared.volume, path, FileId(1))?;
     Primary::proven(file)
 }
@@ -103,16 +103,16 @@ struct Phases {
 }
 
 /// A database on its way up.
-struct Opening<'a> {
-    shared: &'a Arc<Shared>,
-    name: String,
+pub(super) struct Opening<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) name: String,
     moved: &'a Moved,
     binding: Guid,
-    store: Arc<Store>,
-    registration: Registration,
-    primary: Arc<dyn File>,
-    log_file: Arc<dyn File>,
-    analysis: Analysis,
+    pub(super) store: Arc<Store>,
+    pub(super) registration: Registration,
+    pub(super) primary: Arc<dyn File>,
+    pub(super) log_file: Arc<dyn File>,
+    pub(super) analysis: Analysis,
     files: BTreeMap<u16, FileEntry>,
     log_entry: Option<LogEntry>,
     /// Files that are to be cleared away: number and path.
@@ -154,7 +154,12 @@ fn say(shared: &Shared, message: &Message) {
 }
 
 /// What is wrong with a log file, in SQL Server's words; `tell` hears what they leave out.
-fn log_error(path: &Path, e: RecoveryError, name: &str, tell: &dyn Fn(&str)) -> EngineError {
+pub(super) fn log_error(
+    path: &Path,
+    e: RecoveryError,
+    name: &str,
+    tell: &dyn Fn(&str),
+) -> EngineError {
     let shown = || Arg::from(path.display().to_string());
     match e {
         RecoveryError::NoCheckpoint(_)
@@ -190,7 +195,7 @@ fn accept(
     Ok(data)
 }
 
-fn begin<'a>(
+pub(super) fn begin<'a>(
     shared: &'a Arc<Shared>,
     (id, name): (DatabaseId, &str),
     moved: &'a Moved,
@@ -218,10 +223,7 @@ fn begin<'a>(
             let analysis = analyse(file, binding, (config, chain.unwrap_or(Lsn::MAX)));
             let tell = |text: &str| shared.error_log.write(Source::Server, text);
             let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
-            if !moved.forks_behind(analysis.end) {
-                let text = format!("the log of a restore ends with record {}", analysis.end);
-                return Err(EngineError::Damaged(text));
-            }
+            moved.prove_end(analysis.end)?;
             primary = primary.up_to(analysis.end)?;
             prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
             analysis
@@ -464,10 +466,7 @@ impl Opening<'_> {
             snapshot: None,
         })?;
         database.load_groups()?;
-        match self.moved.is_restore() {
-            true => database.begin_fork(&own, (&self.moved.forks, self.analysis.end))?,
-            false => debug_assert_eq!(database.store.holds.log_backup(), chain_of(&own)),
-        }
+        database.take_up_chain(&own, (self.moved.restored(), self.analysis.end))?;
         if !untouched {
             let paths = database.files.paths();
             crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;

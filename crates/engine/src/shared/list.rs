@@ -47,7 +47,8 @@ pub(crate) struct DatabaseList {
     home: Option<[Arc<dyn File>; 2]>,
     generation: u64,
     pub(crate) databases: Vec<Listed>,
-    /// Databases whose closed files a repair works on: nobody else may open, replace or remove them.
+    /// Databases whose closed files a repair or a backup of the log works on: nobody else may open, replace
+    /// or remove them.
     pub(crate) repairing: Vec<u16>,
 }
 

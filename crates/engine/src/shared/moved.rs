@@ -29,10 +29,21 @@ impl Moved {
         !self.by_id.is_empty()
     }
 
-    /// Of a restore, whether the fork that begins with this recovery begins behind the log that it is from.
-    pub(crate) fn forks_behind(&self, end: Lsn) -> bool {
+    /// Of a restore, its recovery forks.
+    pub(crate) fn restored(&self) -> Option<&Forks> {
+        Some(&self.forks).filter(|_| self.is_restore())
+    }
+
+    /// Proves that the fork that begins with the end of a restore begins behind the log that is there.
+    pub(crate) fn prove_end(&self, end: Lsn) -> Result<(), EngineError> {
         let begins = self.forks.all().first();
-        !self.is_restore() || begins.is_some_and(|fork| fork.first.0 == end.0 + 1)
+        match !self.is_restore() || begins.is_some_and(|fork| fork.first.0 == end.0 + 1) {
+            true => Ok(()),
+            false => {
+                let text = format!("the log of a restore ends with record {end}");
+                Err(EngineError::Damaged(text))
+            }
+        }
     }
 
     pub(crate) fn find(

@@ -1,8 +1,8 @@
 //! Recovery forks: which way the log of a database went.
 //!
-//! Each RESTORE that ends with recovery begins a fork: from the next record on the log is another one than that
-//! of the database that was backed up. Two logs that have the same fork at an LSN are the same up to that
-//! LSN, because a fork has its number from no other one, and begins once.
+//! Each RESTORE that ends with recovery begins a fork: from the next record on the log is another one than
+//! that of the database that was backed up. Two logs that have the same fork at an LSN are the same up to
+//! that LSN, because a fork has its number from no other one, and begins once.
 
 use super::field;
 use crate::{Lsn, PageBuf};
@@ -90,7 +90,7 @@ impl Forks {
         let old = self.0.iter().filter(|fork| fork.first < first);
         let mut all = vec![Fork { id, first }];
         all.extend(old.take(MOST_FORKS - 1));
-        debug_assert!(all.windows(2).all(|w| w[0].first > w[1].first));
+        debug_assert!(all.is_sorted_by(|a, b| a.first > b.first));
         Forks(all)
     }
 
@@ -101,9 +101,12 @@ impl Forks {
         let places = near.as_chunks_mut::<FORK_BYTES>().0.iter_mut();
         let places = places.chain(older.as_chunks_mut::<FORK_BYTES>().0);
         for (place, fork) in places.zip(&self.0) {
-            let (first, id) = place.split_at_mut(FORK_BYTES - 16);
-            first[..10].copy_from_slice(&fork.first.to_bytes());
-            id.copy_from_slice(&fork.id.0);
+            if let Some(first) = place.first_chunk_mut() {
+                *first = fork.first.to_bytes();
+            }
+            if let Some(id) = place.last_chunk_mut() {
+                *id = fork.id.0;
+            }
         }
         (near, older)
     }

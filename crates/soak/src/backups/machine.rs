@@ -237,8 +237,8 @@ impl Machine {
         }
     }
 
-    /// Restores the log backups of a chain to a copy in whose restore, perhaps in whose recovery, the power went.
-    /// It may refuse them: it must not take what does not go on where it is.
+    /// Restores the log backups of a chain to a copy in whose restore, perhaps in whose recovery, the power
+    /// went. It may refuse them: it must not take what does not go on where it is.
     pub(super) fn go_on(&self, chain: &[Taken]) -> Result<(), Failure> {
         let instance = self.instance()?;
         let restoring = |t: &furrow_engine::RestoreTarget| t.state == DatabaseState::Restoring;

@@ -203,7 +203,7 @@ impl Copied {
                 self.read(&source, run)?;
             }
         }
-        let db = Arc::clone(source.database());
+        let db = source.database().ok_or("the database is not open")?;
         for file in db.file_list().map_err(told)? {
             let name = file.path.file_name().unwrap_or_default();
             let mut copy = std::ffi::OsString::from("copy_");
