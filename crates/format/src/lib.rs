@@ -56,7 +56,7 @@ mod record;
 mod row;
 
 pub use boot::{
-    BOOT_PAGE, Boot, BootError, DelayedDurability, OwnBoot, PageVerify, RecoveryModel,
+    BOOT_PAGE, Boot, BootError, DelayedDurability, Fork, Forks, OwnBoot, PageVerify, RecoveryModel,
     SessionDefaults, UserAccess,
 };
 pub use bytes::{Field, PageBuf, chunk, u16_at, u32_at};

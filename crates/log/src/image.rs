@@ -9,6 +9,7 @@ use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::reader::read_block;
 use crate::{LogError, LogScan, OwnedRecord, Record};
 use furrow_format::Lsn;
+use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::{AlignedBuf, File, Fill};
 use std::sync::Arc;
 
@@ -26,6 +27,8 @@ pub struct LogImage {
     seqs: Vec<u32>,
     /// Records from here on are left out.
     stop: Lsn,
+    /// The last record that was in place, or was written.
+    last: AtomicU64,
 }
 
 impl LogImage {
@@ -73,6 +76,7 @@ impl LogImage {
             directory,
             seqs,
             stop: Lsn::MAX,
+            last: AtomicU64::new(0),
         })
     }
 
@@ -108,6 +112,7 @@ impl LogImage {
             directory,
             seqs,
             stop: Lsn::MAX,
+            last: AtomicU64::new(end.0),
         };
         Ok((image, end))
     }
@@ -149,6 +154,11 @@ impl LogImage {
     /// Where recovery begins, according to the file.
     pub fn checkpoint(&self) -> Lsn {
         self.directory.checkpoint
+    }
+
+    /// The last record that is in place, once all blocks are written.
+    pub fn last_lsn(&self) -> Lsn {
+        Lsn(self.last.load(Ordering::Acquire))
     }
 
     /// Leaves records from `stop` on out of what is written from now on. [`LogImage::cut`] follows.
@@ -218,6 +228,8 @@ impl LogImage {
         };
         own.seal(&mut bytes);
         self.file.write_at(place.0 + offset, &bytes)?;
+        let last = header.lsn.0 + u64::from(header.records);
+        self.last.fetch_max(last, Ordering::AcqRel);
         Ok(header.lsn)
     }
 

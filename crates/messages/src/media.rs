@@ -142,6 +142,12 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         database. A more recent log backup that includes LSN %.*ls can be restored.";
     4329 10 1 "This log file contains records logged before the designated mark. The database is \
         being left in the Restoring state so you can apply another log file.";
+    4330 16 1 "This backup set cannot be applied because it is on a recovery path that is inconsistent \
+        with the database. The recovery path is the sequence of data and log backups that have \
+        brought the database to a particular recovery point. Find a compatible backup to restore, or \
+        restore the rest of the database to match a recovery point within this backup set, which \
+        will restore the database to a different point in time. For more information about recovery \
+        paths, see SQL Server Books Online.";
     4331 16 1 "The database cannot be recovered because the files have been restored to \
         inconsistent points in time.";
     4333 16 1 "The database cannot be recovered because the log was not restored.";

@@ -2,7 +2,8 @@
 
 use super::error::ChainError;
 use crate::media::{BackupKind, SetInfo};
-use crate::restore::MediaSet;
+use crate::restore::{MediaSet, forks_of};
+use furrow_format::Lsn;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -17,6 +18,8 @@ pub struct ChainStep {
     pub position: u16,
     /// What the set says of itself.
     pub info: SetInfo,
+    /// The last record of its log that is restored, where what follows was left behind by a restore.
+    pub stop: Option<Lsn>,
 }
 
 /// The sets to restore, in order, and what else there is.
@@ -29,6 +32,11 @@ pub struct Chain {
 }
 
 impl ChainStep {
+    /// The last record that is in place behind it.
+    fn last_lsn(&self) -> u64 {
+        self.stop.map_or(self.info.last_lsn, |stop| stop.0)
+    }
+
     /// How messages name it.
     pub fn name(&self) -> String {
         let path = self.paths.first().map(|p| p.display().to_string());
@@ -97,6 +105,7 @@ fn steps_of(at: usize, media: &MediaSet) -> Result<Vec<ChainStep>, ChainError> {
             paths: paths.clone(),
             position,
             info: info.map_err(|e| ChainError::Media(e.into(), first()))?,
+            stop: None,
         })
     };
     sets.into_iter().map(step).collect()
@@ -130,32 +139,56 @@ fn chain(mut steps: Vec<ChainStep>) -> Result<Chain, ChainError> {
     }
 }
 
+/// The set of the log, or a differential one, that has the latest state that can follow a full backup: what
+/// it has not gone the way of was left behind by a restore.
+fn latest<'a>(full: &ChainStep, steps: &'a [ChainStep]) -> Option<&'a ChainStep> {
+    let (forks, last) = (forks_of(&full.info), Lsn(full.info.last_lsn));
+    let follows = steps.iter().filter(|s| {
+        s.info.family == full.info.family
+            && s.info.last_lsn >= full.info.last_lsn
+            && match s.info.kind {
+                BackupKind::Database | BackupKind::Files => false,
+                BackupKind::Differential => s.info.base == full.info.set,
+                BackupKind::Log => forks_of(&s.info).agree(&forks, last),
+            }
+    });
+    follows.max_by_key(|s| (s.info.finished_us, s.info.last_lsn))
+}
+
 /// The chain that begins with the full backup at this place.
 fn chain_from(full: usize, mut steps: Vec<ChainStep>) -> Result<Chain, ChainError> {
     let full = steps.remove(full);
+    let way = forks_of(&latest(&full, &steps).unwrap_or(&full).info);
+    // A log backup that goes on with what a restore left behind is restored up to there.
+    for step in steps.iter_mut().filter(|s| s.info.kind == BackupKind::Log) {
+        let parting = forks_of(&step.info).parting(&way);
+        let within = |p: &Lsn| p.0 > step.info.first_lsn && p.0 <= step.info.last_lsn;
+        step.stop = parting.filter(within).map(|p| Lsn(p.0 - 1));
+    }
+    let on_way = |s: &ChainStep| forks_of(&s.info).agree(&way, Lsn(s.last_lsn()));
     let (ours, mut unused): (Vec<ChainStep>, Vec<ChainStep>) = steps.into_iter().partition(|s| {
         s.info.family == full.info.family
             && match s.info.kind {
                 BackupKind::Database | BackupKind::Files => false,
-                BackupKind::Differential => s.info.base == full.info.set,
-                BackupKind::Log => s.info.fork == full.info.fork,
+                BackupKind::Differential => s.info.base == full.info.set && on_way(s),
+                BackupKind::Log => on_way(s),
             }
     });
     let (mut differentials, mut logs): (Vec<ChainStep>, Vec<ChainStep>) = ours
         .into_iter()
         .partition(|s| s.info.kind == BackupKind::Differential);
     differentials.sort_by_key(|s| s.info.last_lsn);
-    logs.sort_by_key(|s| (s.info.first_lsn, s.info.last_lsn));
+    logs.sort_by_key(|s| (s.info.first_lsn, s.last_lsn()));
     let mut steps = vec![full];
     steps.extend(differentials.pop());
     unused.extend(differentials);
     for log in logs {
         let Some(last) = steps.last() else { break };
-        if log.info.last_lsn <= last.info.last_lsn {
+        if log.last_lsn() <= last.last_lsn() {
             unused.push(log);
             continue;
         }
-        if log.info.first_lsn > last.info.last_lsn + 1 {
+        if log.info.first_lsn > last.last_lsn() + 1 {
             return Err(gap(last, &log));
         }
         steps.push(log);
@@ -164,7 +197,7 @@ fn chain_from(full: usize, mut steps: Vec<ChainStep>) -> Result<Chain, ChainErro
     debug_assert!(
         steps
             .windows(2)
-            .all(|w| matches!(w, [a, b] if a.info.last_lsn <= b.info.last_lsn))
+            .all(|w| matches!(w, [a, b] if a.last_lsn() <= b.last_lsn()))
     );
     Ok(Chain { steps, unused })
 }
@@ -174,7 +207,7 @@ fn gap(last: &ChainStep, next: &ChainStep) -> ChainError {
         database: last.info.database.clone(),
         last: last.name(),
         next: next.name(),
-        from_lsn: last.info.last_lsn + 1,
+        from_lsn: last.last_lsn() + 1,
         to_lsn: next.info.first_lsn,
         from_us: last.info.finished_us,
         to_us: next.info.started_us,

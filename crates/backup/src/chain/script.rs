@@ -119,6 +119,9 @@ fn statement(
     let disks: Vec<String> = step.paths.iter().map(disk).collect();
     let mut with = vec![format!("FILE = {}", step.position)];
     with.push(if recovery { "RECOVERY" } else { "NORECOVERY" }.to_owned());
+    if let Some(stop) = step.stop {
+        with.push(format!("STOPATMARK = N'lsn:{}'", stop.to_numeric()));
+    }
     if replace {
         with.push("REPLACE".to_owned());
     }

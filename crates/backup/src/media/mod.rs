@@ -27,7 +27,7 @@ pub use chunk::{ChunkHeader, ChunkKind, MAX_RUNS, Run};
 pub use cipher::{BackupKey, KEY_BYTES};
 pub use codec::{Codec, Packer, Unpacker};
 pub use header::MediaHeader;
-pub use set::{BackupKind, SetEncryption, SetFile, SetInfo, SetLog};
+pub use set::{BackupKind, SetEncryption, SetFile, SetFork, SetInfo, SetLog};
 pub use stripe::{Chunk, SetPlace, StripeReader};
 pub use writer::StripeWriter;
 

@@ -122,6 +122,16 @@ pub struct SetLog {
     pub bytes: u64,
 }
 
+/// A recovery fork of the database.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetFork {
+    /// Its GUID.
+    #[serde(with = "hex")]
+    pub fork: Guid,
+    /// Its first record; 0 of the one that the database was created with.
+    pub first_lsn: u64,
+}
+
 /// How a backup set is encrypted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SetEncryption {
@@ -163,6 +173,9 @@ pub struct SetInfo {
     /// Its recovery fork.
     #[serde(with = "hex")]
     pub fork: Guid,
+    /// Its recovery forks, the present one first; absent of earlier versions, which had one alone.
+    #[serde(default)]
+    pub forks: Vec<SetFork>,
     /// Its files' binding.
     #[serde(with = "hex")]
     pub binding: Guid,
@@ -225,6 +238,15 @@ impl SetInfo {
     /// The text.
     pub fn encode(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The recovery fork of the first record, and where the present one began if that is another one.
+    pub fn first_fork(&self) -> (Guid, Option<u64>) {
+        let of = |fork: &&SetFork| fork.first_lsn <= self.first_lsn;
+        match (self.forks.iter().find(of), self.forks.first()) {
+            (Some(first), Some(last)) if first != last => (first.fork, Some(last.first_lsn)),
+            _ => (self.fork, None),
+        }
     }
 
     /// `Flags` of RESTORE HEADERONLY: 4 read-only, 16 with checksums, 32 damaged.

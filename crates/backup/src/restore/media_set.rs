@@ -4,6 +4,7 @@ use crate::BackupError;
 use crate::error::shown;
 use crate::keys::KeyRing;
 use crate::media::{MediaHeader, SetInfo, SetPlace, StripeReader};
+use furrow_io::time::Moment;
 use furrow_io::{Access, Open, Volume};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,27 @@ pub struct MediaSet {
     pub(super) stripes: Vec<Stripe>,
 }
 
+/// A set of complete media that is about to be read.
+#[derive(Debug)]
+pub(super) struct OpenedSet {
+    pub(super) begun: Moment,
+    pub(super) position: u16,
+    pub(super) info: SetInfo,
+}
+
 impl MediaSet {
+    /// The set at this position, the first one if none is stated. 3132 unless all stripes are there.
+    pub(super) fn opened(&self, position: Option<u16>) -> Result<OpenedSet, BackupError> {
+        let begun = Moment::now();
+        self.complete()?;
+        let position = position.unwrap_or(1);
+        Ok(OpenedSet {
+            begun,
+            position,
+            info: self.info(position)?,
+        })
+    }
+
     /// Opens stripes. They must be of one media set (3258), and none may be given twice (3227).
     pub fn open(volume: &dyn Volume, paths: &[PathBuf]) -> Result<MediaSet, BackupError> {
         let mut stripes: Vec<Stripe> = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::copy::{Copying, Place};
 use super::ended::{Restored, ended};
-use super::media_set::MediaSet;
+use super::media_set::{MediaSet, OpenedSet};
 use super::plan::{page_checks, spec_of};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
@@ -41,10 +41,11 @@ pub fn restore_files(
     (request, parts): (&RestoreRequest, &Parts),
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
-    let begun = Moment::now();
-    media.complete()?;
-    let position = request.position.unwrap_or(1);
-    let mut info = media.info(position)?;
+    let OpenedSet {
+        begun,
+        position,
+        mut info,
+    } = media.opened(request.position)?;
     let checks = page_checks(&info, request.checksum)?;
     let name = || request.name.as_str().into();
     if !matches!(info.kind, BackupKind::Database | BackupKind::Files) {
@@ -110,10 +111,7 @@ pub fn restore_pages(
     (request, pages): (&RestoreRequest, &[PageId]),
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
-    let begun = Moment::now();
-    media.complete()?;
-    let position = request.position.unwrap_or(1);
-    let info = media.info(position)?;
+    let OpenedSet { begun, info, .. } = media.opened(request.position)?;
     let checks = page_checks(&info, request.checksum)?;
     let db = instance.database(&request.name)?;
     if db.family()? != info.family {

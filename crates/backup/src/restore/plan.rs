@@ -3,9 +3,9 @@
 use super::types::RestoreRequest;
 use crate::BackupError;
 use crate::error::shown;
-use crate::media::{BackupKind, SetFile, SetInfo};
-use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec};
-use furrow_format::{FileId, Lsn};
+use crate::media::{BackupKind, SetFile, SetFork, SetInfo};
+use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring};
+use furrow_format::{FileId, Fork, Forks, Lsn};
 use furrow_messages::Message;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
@@ -53,8 +53,10 @@ pub(super) fn may_restore(
 }
 
 /// Whether a log backup goes on where the log in place ends: 4305 where log between them is missing, 4326
-/// where all of it is in place.
-pub(super) fn follows(info: &SetInfo, applied: Lsn) -> Result<(), BackupError> {
+/// where all of it is in place, 4330 where it has gone another way: it is of a copy, or of what a restore
+/// left behind.
+pub(super) fn follows(info: &SetInfo, restoring: &Restoring) -> Result<(), BackupError> {
+    let applied = restoring.applied();
     let shown = |lsn: u64| Lsn(lsn).to_numeric().to_string().into();
     let next = applied.0 + 1;
     if info.first_lsn > next {
@@ -69,7 +71,23 @@ pub(super) fn follows(info: &SetInfo, applied: Lsn) -> Result<(), BackupError> {
             &[shown(info.last_lsn), shown(next)],
         ));
     }
-    Ok(())
+    match restoring.is_on_path(&forks_of(info), Lsn(info.last_lsn))? {
+        true => Ok(()),
+        false => Err(BackupError::refused(4330, &[])),
+    }
+}
+
+/// The recovery forks of a set.
+pub(crate) fn forks_of(info: &SetInfo) -> Forks {
+    let fork = |f: &SetFork| Fork {
+        id: f.fork,
+        first: Lsn(f.first_lsn),
+    };
+    match info.forks.is_empty() {
+        // Of before forks began with restores.
+        true => Forks::new(info.fork),
+        false => Forks::of(info.forks.iter().map(fork)),
+    }
 }
 
 /// The files of a set, and where they go.
@@ -136,6 +154,7 @@ pub(super) fn spec_of(
             false => info.set,
         },
         source: info.binding,
+        forks: forks_of(info),
     })
 }
 

@@ -2,9 +2,9 @@
 
 use super::copy::{Copying, Place};
 use super::ended::{Restored, ended};
-use super::media_set::MediaSet;
+use super::media_set::{MediaSet, OpenedSet};
 use super::parts;
-use super::plan::{follows, may_restore, page_checks, spec_of};
+use super::plan::{follows, forks_of, may_restore, page_checks, spec_of};
 use super::stop::{self, Stops};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
@@ -13,7 +13,6 @@ use crate::run::Listener;
 use furrow_engine::{Database, DatabaseState, Instance, Restoring};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::time::Moment;
 use std::sync::Arc;
 
 /// Restores a database.
@@ -23,10 +22,11 @@ pub fn restore_database(
     request: &RestoreRequest,
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
-    let begun = Moment::now();
-    media.complete()?;
-    let position = request.position.unwrap_or(1);
-    let info = media.info(position)?;
+    let OpenedSet {
+        begun,
+        position,
+        info,
+    } = media.opened(request.position)?;
     let checks = page_checks(&info, request.checksum)?;
     let notice = match &request.stop {
         Some(stop) => Some(stop::of_database(&info, stop)?),
@@ -70,7 +70,8 @@ fn begin_differential(
     let older = restoring.is_older_than(Lsn(info.database_backup_lsn))?;
     let last = Lsn(info.last_lsn);
     let newer = last < restoring.applied() || restoring.is_newer_than(last)?;
-    if !on_base || older || newer {
+    let strays = !restoring.is_on_path(&forks_of(info), last)?;
+    if !on_base || older || newer || strays {
         return Err(BackupError::refused(3136, &[]));
     }
     let spec = spec_of(instance, info, request)?;
@@ -84,10 +85,11 @@ pub fn restore_log(
     request: &RestoreRequest,
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
-    let begun = Moment::now();
-    media.complete()?;
-    let position = request.position.unwrap_or(1);
-    let info = media.info(position)?;
+    let OpenedSet {
+        begun,
+        position,
+        info,
+    } = media.opened(request.position)?;
     if info.kind != BackupKind::Log {
         return Err(BackupError::refused(3122, &[position.into()]));
     }
@@ -98,7 +100,7 @@ pub fn restore_log(
     if restoring.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
-    follows(&info, restoring.applied())?;
+    follows(&info, &restoring)?;
     let stops = match &request.stop {
         Some(point) => {
             stop::not_passed(point, &restoring)?;
@@ -161,9 +163,7 @@ pub fn verify(
     checksum: Option<bool>,
     listener: &mut dyn Listener,
 ) -> Result<u16, BackupError> {
-    media.complete()?;
-    let position = position.unwrap_or(1);
-    let info = media.info(position)?;
+    let OpenedSet { position, info, .. } = media.opened(position)?;
     let copying = Copying {
         place: Place::Nowhere,
         checks: page_checks(&info, checksum)?,

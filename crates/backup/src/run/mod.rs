@@ -24,10 +24,10 @@ pub use target::Device;
 
 use crate::BackupError;
 use crate::media::{
-    BackupKey, BackupKind, Codec, MediaHeader, SetEncryption, SetFile, SetInfo, SetLog,
+    BackupKey, BackupKind, Codec, MediaHeader, SetEncryption, SetFile, SetFork, SetInfo, SetLog,
 };
-use furrow_engine::{BackupScope, BackupSource, Database, Instance};
-use furrow_format::RecoveryModel;
+use furrow_engine::{BackupScope, BackupSource, Database, Instance, SourceFile};
+use furrow_format::{Fork, RecoveryModel};
 use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
 use furrow_types::Guid;
@@ -217,6 +217,21 @@ pub fn backup_log(
     run(db.begin_log_backup()?, request, listener)
 }
 
+/// Takes a backup of the log of a database that cannot be opened: BACKUP LOG ... WITH NO_TRUNCATE. Nothing is
+/// noted in the database.
+pub fn backup_closed_log(
+    instance: &Arc<Instance>,
+    name: &str,
+    request: &BackupRequest,
+    listener: &mut dyn Listener,
+) -> Result<BackupReport, BackupError> {
+    let request = BackupRequest {
+        copy_only: true,
+        ..request.clone()
+    };
+    run(instance.begin_closed_log_backup(name)?, &request, listener)
+}
+
 /// Takes a backup of the tail of the log, and leaves the database RESTORING: BACKUP LOG ... WITH NORECOVERY.
 pub fn backup_tail(
     instance: &Arc<Instance>,
@@ -286,7 +301,7 @@ fn run(
     let begun = Moment::now();
     let started_us = WallTime::now().unix_us();
     let info = begin_info(&source, request, started_us)?;
-    let volume = Arc::clone(source.database().volume());
+    let volume = Arc::clone(source.volume());
     let mut target = Target::open(&volume, request, &info)?;
     listener.step(&Step::MediaOpen);
     let ran = Pipeline::run(source, request, &info, &mut target, listener);
@@ -343,35 +358,30 @@ fn encryption(key: &BackupKey) -> SetEncryption {
 }
 
 /// The files of a database, the log among them.
-fn set_files(db: &Database) -> Result<Vec<SetFile>, BackupError> {
-    let groups = db.filegroups();
-    let group_name = |id: u16| {
-        let group = groups.iter().find(|g| g.id == id);
-        group.map_or_else(String::new, |g| g.name.clone())
+fn set_files(source: &BackupSource) -> Result<Vec<SetFile>, BackupError> {
+    let set_file = |file: SourceFile| SetFile {
+        id: file.id.0,
+        filegroup: file.filegroup,
+        filegroup_name: file.group_name,
+        name: file.name,
+        path: file.path.to_string_lossy().into_owned(),
+        size_pages: file.size_pages,
+        max_pages: file.max_pages,
+        guid: file.guid,
+        read_only: file.read_only,
+        pages: 0,
+        created_lsn: file.created.0,
+        first_pages: file.first_pages,
+        present: true,
     };
-    let mut files = Vec::new();
-    for file in db.file_list()? {
-        let origin = match file.filegroup {
-            0 => None,
-            _ => Some(db.file_origin(file.id)?),
-        };
-        files.push(SetFile {
-            id: file.id.0,
-            filegroup: file.filegroup,
-            filegroup_name: group_name(file.filegroup),
-            name: file.name,
-            path: file.path.to_string_lossy().into_owned(),
-            size_pages: u32::try_from(file.size_pages).unwrap_or(u32::MAX),
-            max_pages: file.max_pages,
-            guid: file.guid,
-            read_only: file.read_only,
-            pages: 0,
-            created_lsn: origin.map_or(0, |o| o.created.0),
-            first_pages: origin.map_or(0, |o| o.size_pages),
-            present: true,
-        });
+    Ok(source.files()?.into_iter().map(set_file).collect())
+}
+
+fn set_fork(fork: &Fork) -> SetFork {
+    SetFork {
+        fork: fork.id,
+        first_lsn: fork.first.0,
     }
-    Ok(files)
 }
 
 fn begin_info(
@@ -379,11 +389,11 @@ fn begin_info(
     request: &BackupRequest,
     started_us: i64,
 ) -> Result<SetInfo, BackupError> {
-    let (db, facts) = (source.database(), source.facts());
+    let facts = source.facts();
     let boot = &facts.boot;
-    let mut files = set_files(db)?;
+    let mut files = set_files(source)?;
     if !request.parts.is_all() {
-        request.parts.exist(&files, db.name())?;
+        request.parts.exist(&files, source.name())?;
         for file in files.iter_mut().filter(|f| f.filegroup != 0) {
             file.present = request.parts.has(file);
         }
@@ -398,10 +408,11 @@ fn begin_info(
         set: Guid(random::guid_v4()),
         name: request.name.clone(),
         description: request.description.clone(),
-        database: db.name().to_owned(),
+        database: source.name().to_owned(),
         family: boot.family,
-        fork: boot.fork,
-        binding: db.binding(),
+        fork: boot.forks.present(),
+        forks: boot.forks.all().iter().map(set_fork).collect(),
+        binding: source.binding(),
         database_version: boot.version,
         compatibility: boot.own.compatibility_level.max(boot.compatibility),
         created: (boot.created.days(), boot.created.ticks()),

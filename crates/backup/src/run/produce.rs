@@ -108,19 +108,20 @@ impl Producer {
                 .or_default()
                 .push(source);
         }
-        let sizes = source.database().file_list()?;
+        let db = source.database().filter(|_| !source.is_log());
+        let sizes = db.map(|db| db.file_list()).transpose()?.unwrap_or_default();
         let present = |id: u16| info.files.iter().any(|f| f.id == id && f.present);
-        let data = sizes
-            .iter()
-            .filter(|f| f.filegroup != 0 && present(f.id.0) && !source.is_log());
+        let data = sizes.iter().filter(|f| f.filegroup != 0 && present(f.id.0));
         let mut pages = 0;
         for file in data {
             let allocated = file.size_pages.saturating_sub(file.free_extents * 8);
             pages += match info.kind {
                 BackupKind::Differential => {
                     let size = u32::try_from(file.size_pages).unwrap_or(u32::MAX);
-                    let changed = source.database().modified_extents(file.id, size)?;
-                    allocated.min(changed * 8)
+                    let changed = db
+                        .map(|db| db.modified_extents(file.id, size))
+                        .transpose()?;
+                    allocated.min(changed.unwrap_or(0) * 8)
                 }
                 _ => allocated,
             };
@@ -283,7 +284,7 @@ impl Producer {
             return Ok(());
         }
         let args = [
-            self.source.database().name().into(),
+            self.source.name().into(),
             page.file.0.into(),
             page.page.0.into(),
             shown(Path::new(&of.file.path)),
@@ -335,7 +336,7 @@ impl Producer {
 
     /// Fills in what is known when all is read.
     pub(super) fn complete(self, info: &mut SetInfo) -> Result<BackupSource, BackupError> {
-        let now = set_files(self.source.database())?;
+        let now = set_files(&self.source)?;
         // Beside a log backup files may be added and removed. One of both is in the log.
         let there = |file: &SetFile| info.files.iter().any(|f| f.guid == file.guid);
         let added: Vec<SetFile> = now.iter().filter(|f| !there(f)).cloned().collect();

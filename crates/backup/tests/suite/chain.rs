@@ -2,12 +2,13 @@
 
 use crate::world::{Silent, World, ids, insert, numbers, request, world, world_with};
 use furrow_backup::{
-    BackupError, BackupRequest, Device, MediaSet, RestoreReport, RestoreRequest, backup_log,
-    recover_only, restore_log,
+    BackupError, BackupReport, BackupRequest, Device, MediaSet, RestoreReport, RestoreRequest,
+    backup_log, backup_tail, recover_only, restore_log,
 };
-use furrow_engine::{DatabaseState, FileGrowth, FileSpec, Session};
+use furrow_engine::{DatabaseState, FileGrowth, FileSpec, Session, Table};
 use furrow_format::RecoveryModel;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub fn full_model(world: &World) {
     let mut options = world.db.options();
@@ -25,6 +26,28 @@ pub fn log_request(name: &str) -> BackupRequest {
 
 pub fn log_backup(world: &World, name: &str) -> Result<(), BackupError> {
     backup_log(&world.db, &log_request(name), &mut Silent).map(drop)
+}
+
+/// A world in the model FULL, its table `t`, and a full backup of it to so many stripes: a log chain begins.
+pub fn chained(stripes: usize) -> (World, Arc<Table>, BackupRequest) {
+    let world = world();
+    let table = world.table("t");
+    full_model(&world);
+    let full = request(stripes);
+    world.backup(&full).unwrap();
+    (world, table, full)
+}
+
+/// BACKUP LOG ... WITH NORECOVERY to `tail`.
+pub fn tail_backup(world: &World) -> Result<BackupReport, BackupError> {
+    let request = log_request("tail");
+    backup_tail(&world.instance, &world.db, &request, &mut Silent)
+}
+
+/// The tail of the log is taken: the database is RESTORING, and the world has another one.
+pub fn take_tail(world: &mut World) {
+    tail_backup(world).unwrap();
+    world.let_go();
 }
 
 pub fn wanted(name: &str, recovery: bool) -> RestoreRequest {
@@ -94,11 +117,7 @@ fn a_chain_of_log_backups_restores_to_the_end_of_each() {
 
 #[test]
 fn the_log_is_held_until_it_is_backed_up_also_over_a_restart() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(1);
     let mut session = world.session();
     (0..3000).for_each(|id| insert(&mut session, &table, id, &"x".repeat(900)));
     world.db.checkpoint().unwrap();
@@ -149,11 +168,7 @@ fn a_database_whose_log_is_full_when_it_is_shut_down_opens_again() {
 
 #[test]
 fn log_backups_go_on_where_the_last_one_ended_even_with_nothing_between() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(1);
     log_backup(&world, "l0").unwrap();
     log_backup(&world, "l1").unwrap();
     let mut session = world.session();

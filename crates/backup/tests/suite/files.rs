@@ -1,11 +1,11 @@
 //! Backups and restores of files and filegroups.
 
-use crate::chain::{full_model, log_backup, log_request, log_restore, wanted};
+use crate::chain::{full_model, log_backup, log_request, log_restore, take_tail, wanted};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::media::BackupKind;
 use furrow_backup::{
     BackupError, BackupRequest, MediaSet, Parts, RestoreReport, RestoreRequest, backup_database,
-    backup_tail, recover_only, restore_files,
+    recover_only, restore_files,
 };
 use furrow_engine::{ColumnSpec, Session, Table, TableSpec};
 use furrow_io::{Access, Fill, Open};
@@ -28,7 +28,7 @@ fn group(name: &str) -> Parts {
 }
 
 /// A table in the other filegroup.
-fn other_table(world: &World) -> Arc<Table> {
+pub fn other_table(world: &World) -> Arc<Table> {
     let spec = TableSpec::new("o")
         .column(ColumnSpec::new("id", DataType::simple(TypeId::BigInt)).not_null())
         .column(ColumnSpec::new("v", DataType::sized(TypeId::VarChar, 8000)))
@@ -54,19 +54,8 @@ fn restored(
     restore_files(&world.instance, &media, (request, parts), &mut Silent)
 }
 
-fn tail(world: &mut World) {
-    backup_tail(
-        &world.instance,
-        &world.db,
-        &log_request("tail"),
-        &mut Silent,
-    )
-    .unwrap();
-    world.let_go();
-}
-
 /// Rows in both tables.
-fn fill(session: &mut Session, tables: [&Arc<Table>; 2], ids: std::ops::Range<i64>) {
+pub fn fill(session: &mut Session, tables: [&Arc<Table>; 2], ids: std::ops::Range<i64>) {
     for id in ids {
         for table in tables {
             insert(session, table, id, &"x".repeat(600));
@@ -96,7 +85,7 @@ fn a_lost_file_comes_back_from_a_file_backup_and_the_log() {
     drop((session, t, o));
     let early = restored(&world, (&one, &file("more")), &wanted("test", false)).unwrap_err();
     assert_eq!(numbers(&early), [3159]);
-    tail(&mut world);
+    take_tail(&mut world);
     // Nothing is left of the file.
     let lost = world
         .volume
@@ -129,7 +118,7 @@ fn the_primary_file_comes_back_from_a_full_backup_and_a_file_moves() {
     log_backup(&world, "l0").unwrap();
     fill(&mut session, [&t, &o], 800..900);
     drop((session, t, o));
-    tail(&mut world);
+    take_tail(&mut world);
     restored(&world, (&full, &group("primary")), &wanted("test", false)).unwrap();
     let moved = RestoreRequest {
         moves: vec![("more".into(), PathBuf::from("d/moved.ndf"))],
@@ -259,7 +248,7 @@ fn a_differential_backup_does_not_go_over_files_newer_than_it() {
     world.backup(&differential).unwrap();
     fill(&mut session, [&t, &o], 200..500);
     drop((session, t, o));
-    tail(&mut world);
+    take_tail(&mut world);
     restored(&world, (&full, &file("more")), &wanted("test", false)).unwrap();
     let over = world.restore_only(&differential, "test").unwrap_err();
     assert_eq!(numbers(&over), [3136]);
@@ -286,7 +275,7 @@ fn files_of_a_copy_are_refused_by_the_database_that_it_is_a_copy_of() {
     let of_copy = to_file("of_copy", Parts::default());
     backup_database(&copy, &of_copy, &mut Silent).unwrap();
     drop((session, t, o, copy));
-    tail(&mut world);
+    take_tail(&mut world);
     for name in ["more", "data"] {
         let other = restored(&world, (&of_copy, &file(name)), &wanted("test", false));
         assert_eq!(numbers(&other.unwrap_err()), [3116], "{name}");

@@ -8,6 +8,7 @@ mod damaged;
 mod differential;
 mod encrypted;
 mod files;
+mod forks;
 mod pages;
 mod scattered;
 mod stop;

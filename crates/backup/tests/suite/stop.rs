@@ -1,6 +1,6 @@
 //! Restores that stop at a time or at a mark.
 
-use crate::chain::{full_model, log_backup, log_request, log_restore, wanted};
+use crate::chain::{chained, full_model, log_backup, log_request, log_restore, wanted};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::{
     BackupError, MediaSet, RestoreReport, RestoreRequest, backup_log, recover_only, restore_log,
@@ -10,7 +10,7 @@ use furrow_format::Lsn;
 use furrow_io::time::WallTime;
 use std::path::PathBuf;
 
-fn stopping(
+pub fn stopping(
     world: &World,
     (log, name): (&str, &str),
     (stop, recovery): (StopPoint, bool),
@@ -24,7 +24,7 @@ fn stopping(
 }
 
 /// A moment after everything that was committed, and before everything that will be.
-fn between() -> WallTime {
+pub fn between() -> WallTime {
     let now = WallTime::now();
     while WallTime::now().unix_us() <= now.unix_us() + 1 {}
     WallTime::from_unix_us(now.unix_us() + 1)
@@ -37,11 +37,7 @@ fn noticed(report: &RestoreReport) -> Option<u32> {
 
 #[test]
 fn a_restore_stops_between_the_commits_that_its_time_lies_between() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(2);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(2);
     let mut session = world.session();
     // One is under way all the time.
     let mut open = world.session();
@@ -100,11 +96,7 @@ fn a_restore_stops_between_the_commits_that_its_time_lies_between() {
 
 #[test]
 fn a_restore_that_stopped_goes_on_as_a_database_of_its_own_and_is_backed_up_again() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(1);
     let mut session = world.session();
     (0..50).for_each(|id| insert(&mut session, &table, id, "kept"));
     let time = between();
@@ -130,11 +122,7 @@ fn a_restore_that_stopped_goes_on_as_a_database_of_its_own_and_is_backed_up_agai
 
 #[test]
 fn a_restore_stops_at_a_mark_and_before_it() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(1);
     let mut session = world.session();
     let mut marked = |id: i64, name: &str| {
         session.begin().unwrap();
@@ -227,11 +215,7 @@ fn a_full_backup_refuses_a_point_before_its_end() {
 
 #[test]
 fn a_time_before_a_commit_that_is_in_place_is_too_early() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(1);
     let mut session = world.session();
     insert(&mut session, &table, 1, "first");
     let early = between();
@@ -251,11 +235,7 @@ fn a_time_before_a_commit_that_is_in_place_is_too_early() {
 
 #[test]
 fn an_lsn_that_is_a_mark_is_that_of_a_record() {
-    let world = world();
-    let table = world.table("t");
-    full_model(&world);
-    let full = request(1);
-    world.backup(&full).unwrap();
+    let (world, table, full) = chained(1);
     let mut session = world.session();
     (0..20).for_each(|id| insert(&mut session, &table, id, "row"));
     let report = backup_log(&world.db, &log_request("l0"), &mut Silent).unwrap();

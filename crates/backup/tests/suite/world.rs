@@ -130,6 +130,28 @@ impl World {
         }
     }
 
+    /// The process dies, somebody else has the files, and the instance starts again: `test` cannot be opened,
+    /// and another database takes its place here.
+    pub fn die_and_lose(self, meanwhile: impl FnOnce(&dyn Volume)) -> World {
+        let World {
+            volume,
+            instance,
+            db,
+        } = self;
+        instance.abandon();
+        drop((db, instance));
+        meanwhile(&*volume);
+        let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+        let spec = DatabaseSpec::new("spare", FileSpec::new("spare", "d/spare.mdf").size_mb(4));
+        let log = FileSpec::new("spare_log", "d/spare.ldf").size_mb(1);
+        let db = instance.create_database(&spec.log(log)).unwrap();
+        World {
+            volume,
+            instance,
+            db,
+        }
+    }
+
     /// Lets go of the database: another one takes its place here.
     pub fn let_go(&mut self) {
         let spec = DatabaseSpec::new("spare", FileSpec::new("spare", "d/spare.mdf").size_mb(4));

@@ -1,6 +1,6 @@
 //! Lays a new database out on pages, as an engine would, but in memory and at once.
 
-use furrow_format::boot::{Boot, OwnBoot, WRITTEN_VERSION};
+use furrow_format::boot::{Boot, Forks, OwnBoot, WRITTEN_VERSION};
 use furrow_format::catalog::{
     BASE_TABLES, BaseTable, Bootstrap, BootstrapFile, SYSFILES1, TablePlace, UnitPlace,
     base_layout, bootstrap_rows,
@@ -258,8 +258,7 @@ fn boot(catalog_page: PageId) -> Boot {
         checkpoint_lsn: Lsn::ZERO,
         collation: Collation::DEFAULT.0,
         family: Guid([1; 16]),
-        fork: Guid([1; 16]),
-        fork_lsn: Lsn::ZERO,
+        forks: Forks::new(Guid([1; 16])),
         differential_base: Guid([0; 16]),
         catalog_page,
         next_unit: 1 << 40,

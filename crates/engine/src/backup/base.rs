@@ -105,7 +105,7 @@ impl Database {
     }
 
     /// How a data file came to be, as its header says.
-    pub fn file_origin(&self, file: FileId) -> Result<FileOrigin, EngineError> {
+    pub(super) fn file_origin(&self, file: FileId) -> Result<FileOrigin, EngineError> {
         let page = PageNo(0);
         let page = self
             .store
@@ -120,9 +120,9 @@ impl Database {
 
 /// How a data file came to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FileOrigin {
+pub(super) struct FileOrigin {
     /// Where the log was.
-    pub created: Lsn,
+    pub(super) created: Lsn,
     /// The size it was made with.
-    pub size_pages: u32,
+    pub(super) size_pages: u32,
 }

@@ -7,13 +7,15 @@
 //!    durably, before the log before it is let go: the boot page on the disk never names log that is gone.
 //! 3. COPY_ONLY neither begins a chain nor moves the position.
 //! 4. SIMPLE breaks the chain; the next full backup in another model begins one.
-//! 5. The chain of a restored database begins behind the log that it was restored from.
+//! 5. The chain of a restored database begins behind the log that it was restored from. So does a recovery
+//!    fork ([`furrow_format::Forks`]): no log backup has records of two of them.
 
+use super::origin::Origin;
 use super::source::{BackupFacts, BackupScope, BackupSource};
 use crate::EngineError;
 use crate::database::Database;
 use furrow_format::boot::field;
-use furrow_format::{BOOT_PAGE, Lsn, OwnBoot, RecoveryModel};
+use furrow_format::{BOOT_PAGE, Change, Forks, Lsn, OwnBoot, RecoveryModel};
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 use furrow_types::Guid;
@@ -50,7 +52,8 @@ impl Database {
             first_lsn: from,
             log_sector_bytes: self.store.log().sector_bytes(),
         };
-        Ok(BackupSource::of_log(self, facts, (hold, turn)))
+        let origin = Origin::Open(Arc::clone(self));
+        Ok(BackupSource::of_log(origin, facts, (hold, Some(turn))))
     }
 
     /// A full backup is whole, as the set `set`: it is the base of differential backups, and may begin the
@@ -92,14 +95,14 @@ impl Database {
         Ok(())
     }
 
-    /// A database was opened. `restored_to` is the end of the log that it was restored from.
+    /// A database was opened, with the last record `end`; `restored` are the forks of one whose restore ends.
     pub(crate) fn take_up_chain(
         &self,
         own: &OwnBoot,
-        restored_to: Option<Lsn>,
+        (restored, end): (Option<&Forks>, Lsn),
     ) -> Result<(), EngineError> {
-        match restored_to.filter(|_| !own.read_only) {
-            Some(end) => self.restart_chain(own, end),
+        match restored {
+            Some(forks) => self.begin_fork(own, (forks, end)),
             None => {
                 debug_assert_eq!(self.store.holds.log_backup(), chain_of(own));
                 Ok(())
@@ -107,10 +110,18 @@ impl Database {
         }
     }
 
-    /// The chain of a database that was restored begins behind the log it was restored from.
-    fn restart_chain(&self, own: &OwnBoot, end: Lsn) -> Result<(), EngineError> {
+    /// A restore ends, with the last record `end` of what it restored: the chain goes on behind it, on the
+    /// recovery fork that begins there.
+    fn begin_fork(&self, own: &OwnBoot, (forks, end): (&Forks, Lsn)) -> Result<(), EngineError> {
+        debug_assert!(forks.all().first().is_some_and(|f| f.first.0 == end.0 + 1));
         let chain = chain_of(own).map(|_| Lsn(end.0 + 1));
-        self.write_positions(None, Some(chain.unwrap_or(Lsn::ZERO)))?;
+        self.write_boot(|change| {
+            let (near, older) = forks.encode();
+            change(&field::FORKS.change(&near));
+            change(&field::OLDER_FORKS.change(&older));
+            let lsn = chain.unwrap_or(Lsn::ZERO);
+            change(&field::LOG_BACKUP_LSN.change(&lsn.to_bytes()));
+        })?;
         self.store.holds.set_log_backup(chain);
         Ok(())
     }
@@ -121,17 +132,27 @@ impl Database {
         full: Option<(Lsn, Guid)>,
         log: Option<Lsn>,
     ) -> Result<(), EngineError> {
+        self.write_boot(|change| {
+            if let Some((lsn, set)) = full {
+                change(&field::FULL_BACKUP_LSN.change(&lsn.to_bytes()));
+                change(&field::DIFFERENTIAL_BASE.change(&set.0));
+            }
+            if let Some(log) = log {
+                change(&field::LOG_BACKUP_LSN.change(&log.to_bytes()));
+            }
+        })
+    }
+
+    /// Changes the boot page, durably.
+    fn write_boot(
+        &self,
+        changes: impl FnOnce(&mut dyn FnMut(&Change<'_>)),
+    ) -> Result<(), EngineError> {
         self.store.promise(BOOT_LOG_BYTES)?;
         self.store.log().give_back(BOOT_LOG_BYTES);
         let mut mini = Mini::new(&self.store);
         let page = mini.adopt(self.store.write(BOOT_PAGE, LatchRank::Boot)?);
-        if let Some((lsn, set)) = full {
-            mini.push(page, &field::FULL_BACKUP_LSN.change(&lsn.to_bytes()));
-            mini.push(page, &field::DIFFERENTIAL_BASE.change(&set.0));
-        }
-        if let Some(log) = log {
-            mini.push(page, &field::LOG_BACKUP_LSN.change(&log.to_bytes()));
-        }
+        changes(&mut |change| mini.push(page, change));
         mini.commit(&Author::System)?;
         let pool = self.store.pool();
         pool.force_pages(self.store.db(), &[(BOOT_PAGE, 1)])?;

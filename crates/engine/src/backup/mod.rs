@@ -30,12 +30,14 @@
 mod base;
 mod chain;
 pub(crate) mod coverage;
+mod origin;
 mod page_restore;
 mod source;
 mod stop;
 
-pub use base::FileOrigin;
 pub(crate) use chain::chain_of;
+pub use origin::SourceFile;
+pub(crate) use origin::{ClosedDatabase, Origin};
 pub use page_restore::{MOST_RESTORED_PAGES, PageRestore, PageSource, page_of_text};
 pub use source::{BackupFacts, BackupScope, BackupSource};
 pub use stop::{StopPoint, StopSearch};

@@ -2,6 +2,7 @@
 
 use super::base::NewBase;
 use super::coverage::Coverage;
+use super::origin::{Origin, SourceFile};
 use crate::database::Database;
 use crate::files::BackupTurn;
 use furrow_format::{
@@ -16,7 +17,7 @@ use furrow_log::{LogBlock, LogCursor, OwnedRecord, RecordKind};
 use furrow_pool::LatchRank;
 use furrow_recovery::truncate;
 use furrow_tables::{DatabaseState, EngineError};
-use furrow_txn::{CommitBody, LogHold};
+use furrow_txn::{CommitBody, LogHold, Store};
 use furrow_types::Guid;
 use std::sync::Arc;
 
@@ -57,7 +58,7 @@ pub struct BackupFacts {
 /// A database that is being backed up: as long as this lives, its files stay and its log is held.
 #[derive(Debug)]
 pub struct BackupSource {
-    db: Arc<Database>,
+    origin: Origin,
     facts: BackupFacts,
     redo_point: Lsn,
     coverage: Mutex<Coverage>,
@@ -72,7 +73,7 @@ pub struct BackupSource {
     /// Of a backup that will be a base.
     base: Option<NewBase>,
     _hold: LogHold,
-    _turn: BackupTurn,
+    _turn: Option<BackupTurn>,
 }
 
 impl Database {
@@ -129,7 +130,7 @@ impl Database {
             log_sector_bytes: store.log().sector_bytes(),
         };
         Ok(BackupSource {
-            db: Arc::clone(self),
+            origin: Origin::Open(Arc::clone(self)),
             redo_point,
             coverage: Mutex::default(),
             cursor: LogCursor::at_vlf(first_lsn.vlf()),
@@ -140,20 +141,20 @@ impl Database {
             base,
             facts,
             _hold: hold,
-            _turn: turn,
+            _turn: Some(turn),
         })
     }
 }
 
 impl BackupSource {
     /// The log of a database from `facts.first_lsn` on.
-    pub(super) fn of_log(
-        db: &Arc<Database>,
+    pub(crate) fn of_log(
+        origin: Origin,
         facts: BackupFacts,
-        (hold, turn): (LogHold, BackupTurn),
+        (hold, turn): (LogHold, Option<BackupTurn>),
     ) -> BackupSource {
         BackupSource {
-            db: Arc::clone(db),
+            origin,
             begun: facts.first_lsn,
             // No record of it is looked at: no page is copied.
             redo_point: Lsn::MAX,
@@ -178,7 +179,10 @@ impl BackupSource {
     /// differential backups follow, and log that is not held any more is truncated. COPY_ONLY log backups
     /// are not noted.
     pub fn note_done(mut self, set: Guid) -> Result<(), EngineError> {
-        let db = Arc::clone(&self.db);
+        let Origin::Open(db) = self.origin.clone() else {
+            debug_assert!(false, "nothing is noted of a database that is not open");
+            return Ok(());
+        };
         let _entered = db.shared.enter();
         match self.facts.scope {
             BackupScope::Log => db.note_log_backup(self.last_lsn)?,
@@ -194,9 +198,41 @@ impl BackupSource {
         Ok(())
     }
 
-    /// The database.
-    pub fn database(&self) -> &Arc<Database> {
-        &self.db
+    /// The database; `None` of the log of one that cannot be opened.
+    pub fn database(&self) -> Option<&Arc<Database>> {
+        match &self.origin {
+            Origin::Open(db) => Some(db),
+            Origin::Closed(_) => None,
+        }
+    }
+
+    /// The name of the database.
+    pub fn name(&self) -> &str {
+        self.origin.name()
+    }
+
+    /// The binding of its files: theirs alone in the world, as long as they are not copied.
+    pub fn binding(&self) -> Guid {
+        self.origin.binding()
+    }
+
+    /// The volume that its files are on.
+    pub fn volume(&self) -> &Arc<dyn Volume> {
+        self.origin.volume()
+    }
+
+    /// Its files as they are now, the log among them.
+    pub fn files(&self) -> Result<Vec<SourceFile>, EngineError> {
+        self.origin.files()
+    }
+
+    fn store(&self) -> &Arc<Store> {
+        self.origin.store()
+    }
+
+    fn open_database(&self) -> Result<&Arc<Database>, EngineError> {
+        let closed = || EngineError::Damaged("pages of a database that is not open".into());
+        self.database().ok_or_else(closed)
     }
 
     /// What the backup says of it.
@@ -218,7 +254,7 @@ impl BackupSource {
             return Ok(None);
         };
         let page = gam_page_of(start);
-        let map = self.db.store.read(PageId { file, page }, LatchRank::Gam)?;
+        let map = self.store().read(PageId { file, page }, LatchRank::Gam)?;
         let bits = Bitmap::new(&map);
         let bits =
             bits.ok_or_else(|| EngineError::Damaged(format!("page {file}:{page} is no GAM")))?;
@@ -242,7 +278,9 @@ impl BackupSource {
             BackupScope::Differential => {
                 let place = (PageId { file, page: start }, size_pages);
                 let base = self.facts.boot.full_backup_lsn;
-                Ok(Some(self.db.changed_runs(place, base, &runs)?))
+                Ok(Some(
+                    self.open_database()?.changed_runs(place, base, &runs)?,
+                ))
             }
             _ => Ok(Some(runs)),
         }
@@ -250,8 +288,8 @@ impl BackupSource {
 
     /// Reads neighbouring pages as they are in the file, each whole.
     pub fn read(&self, first: PageId, bytes: &mut [u8]) -> Result<(), EngineError> {
-        let pool = self.db.store.pool();
-        Ok(pool.read_from_file(self.db.id, first, bytes)?)
+        let store = self.store();
+        Ok(store.pool().read_from_file(store.db(), first, bytes)?)
     }
 
     /// The pages among these that are damaged: a page that is not allocated may hold anything.
@@ -280,7 +318,7 @@ impl BackupSource {
         if map == page {
             return Ok(true);
         }
-        let map = self.db.store.read(map, LatchRank::Pfs)?;
+        let map = self.store().read(map, LatchRank::Pfs)?;
         let byte = Pfs::new(&map).map(|pfs| pfs.get(pfs_index_of(page.page)));
         Ok(byte.is_none_or(furrow_format::PfsByte::is_allocated))
     }
@@ -292,13 +330,16 @@ impl BackupSource {
         &mut self,
         take: &mut dyn FnMut(LogBlock) -> bool,
     ) -> Result<Option<Vec<(PageId, u32)>>, EngineError> {
-        let log = self.db.store.log();
-        log.write_all()?;
+        let store = Arc::clone(self.origin.store());
+        let log = store.log();
+        if self.database().is_some() {
+            log.write_all()?;
+        }
         let end = match mutated(Mutation::EarlyLogEnd) && !self.is_log() {
             true => self.begun,
             false => log.durable(),
         };
-        let (changed, counts) = (&self.db.store.changed, self.base.is_some());
+        let (changed, counts) = (&store.changed, self.base.is_some());
         let mut mark = |page| {
             if counts {
                 changed.mark(page);
@@ -344,11 +385,6 @@ impl Database {
     /// The binding of its files: theirs alone in the world, as long as they are not copied.
     pub fn binding(&self) -> Guid {
         self.files.binding
-    }
-
-    /// The volume that its files are on.
-    pub fn volume(&self) -> &Arc<dyn Volume> {
-        &self.shared.volume
     }
 }
 

@@ -107,6 +107,16 @@ pub(crate) struct ParsedFile {
     pub(crate) plan: FilePlan,
     pub(crate) guid: Guid,
     pub(crate) status: FileStatus,
+    /// Where the log was when it was made.
+    pub(crate) created: Lsn,
+}
+
+fn created_of(row: &DatabaseFile) -> Lsn {
+    let bytes = row
+        .createlsn
+        .as_deref()
+        .and_then(|bytes| bytes.first_chunk());
+    bytes.map_or(Lsn::ZERO, |bytes| Lsn::from_bytes(*bytes))
 }
 
 /// Reads a row; `None` when a number is out of its range.
@@ -135,6 +145,7 @@ pub(crate) fn parse_file(row: &DatabaseFile) -> Option<ParsedFile> {
         plan,
         guid: row.fileguid.unwrap_or_default(),
         status,
+        created: created_of(row),
     })
 }
 

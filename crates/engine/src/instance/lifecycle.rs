@@ -9,7 +9,7 @@ use crate::files::{DatabaseSpec, remove_any, remove_own};
 use crate::opening;
 use crate::opening::RestingPrimary;
 use crate::shared::{DatabaseList, Link, Listed, Moved, Phase};
-use furrow_format::DatabaseId;
+use furrow_format::{DatabaseId, Forks};
 use furrow_io::random;
 use furrow_io::sync::MutexGuard;
 use furrow_messages::Message;
@@ -141,6 +141,7 @@ impl Instance {
         let moved = Moved {
             paths: moved.to_vec(),
             by_id: BTreeMap::new(),
+            forks: Forks::default(),
             at: BTreeMap::new(),
             home,
             attaching,

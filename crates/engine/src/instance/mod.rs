@@ -4,6 +4,7 @@
 //! kept nowhere, which is what a library and most tests want. With a directory it has an error log file and a
 //! list that survives; the directory's list file is locked, so that one process owns it.
 
+mod closed_log;
 mod deadlocks;
 mod emergency;
 mod lifecycle;

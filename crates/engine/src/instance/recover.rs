@@ -1,12 +1,14 @@
 //! The end of a restore: the database stays RESTORING, or is recovered and comes online.
 
 use super::Instance;
-use super::restore::Restoring;
+use super::restore::{Restoring, Settled};
 use crate::database::Database;
 use crate::opening;
 use crate::shared::{Listed, Moved, Phase};
 use furrow_format::DatabaseId;
+use furrow_io::random;
 use furrow_tables::EngineError;
+use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -19,8 +21,7 @@ impl Instance {
     /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
     pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let (_, listed) = restoring.settle()?;
-        self.recover_reached(&listed)
+        self.recover_settled(restoring.settle()?)
     }
 
     /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
@@ -33,23 +34,35 @@ impl Instance {
         match listed.phase {
             // A restore that did not come to its end is not recovered.
             Phase::Restoring => {
-                let resumed = self.resume_restore(name);
-                drop(resumed.map_err(|e| match e.has(3117) {
+                let resumed = self.resume_restore(name).map_err(|e| match e.has(3117) {
                     true => EngineError::refused(4333, &[]),
                     false => e,
-                })?);
-                self.recover_reached(&listed)
+                })?;
+                self.recover_settled(resumed.into_settled())
             }
             _ => Err(EngineError::refused(3153, &[])),
         }
     }
 
-    /// Recovers a database whose log reaches as far as its files need: else 4318.
-    fn recover_reached(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
-        self.recover_listed(listed).or_else(|e| {
-            self.short_of(&listed.name)?;
-            Err(e)
-        })
+    /// Recovers a database whose log reaches as far as its files need: else 4318. The recovery fork is in the
+    /// list before anything is logged: a crash in the middle leaves a database that takes no log of another
+    /// one.
+    fn recover_settled(&self, settled: Settled) -> Result<Arc<Database>, EngineError> {
+        self.reaches(&settled)?;
+        let Settled {
+            mut listed,
+            files,
+            end,
+        } = settled;
+        // They are opened again.
+        drop(files);
+        let fork = Guid(random::guid_v4());
+        listed.link.forks = listed.link.forks.renewed(fork, end);
+        self.shared.list.lock().change(|all| {
+            all.retain(|d| d.id != listed.id);
+            all.push(listed.clone());
+        })?;
+        self.recover_listed(&listed)
     }
 
     fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
@@ -62,6 +75,7 @@ impl Instance {
                 .iter()
                 .map(|f| (f.id, f.path.clone()))
                 .collect(),
+            forks: listed.link.forks.clone(),
             home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
             ..Moved::default()
         };
@@ -73,7 +87,11 @@ impl Instance {
                 database.note_path(file.id, &plan.path)?;
             }
         }
-        database.checkpoint()?;
+        match database.is_read_only() {
+            // It has come to rest already, and does so again: its files have their paths now.
+            true => database.come_to_rest(true)?,
+            false => drop(database.checkpoint()?),
+        }
         self.list_whole(&mut list, listed)?;
         self.enter_started(listed, &database)?;
         Ok(database)

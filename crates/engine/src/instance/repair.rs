@@ -23,7 +23,7 @@ use super::Instance;
 use crate::checking::{Journal, Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{open_error, put_images_back, repair_path};
-use crate::shared::Shared;
+use crate::shared::Reserved;
 use furrow_check::{CheckError, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
@@ -47,22 +47,6 @@ pub(super) struct Done {
     pub(super) repaired: Repaired,
     /// Whether it was agreed to, and is on the disk or in its journal.
     pub(super) written: bool,
-}
-
-/// A database whose files a repair has for itself.
-pub(super) struct Repairing<'i> {
-    shared: &'i Shared,
-    id: u16,
-}
-
-impl Drop for Repairing<'_> {
-    fn drop(&mut self) {
-        self.shared
-            .list
-            .lock()
-            .repairing
-            .retain(|id| *id != self.id);
-    }
 }
 
 impl Instance {
@@ -128,13 +112,11 @@ impl Instance {
     }
 
     /// Closes a database, and keeps all others from its files.
-    pub(super) fn begin_repair(&self, name: &str) -> Result<Repairing<'_>, EngineError> {
+    pub(super) fn begin_repair(&self, name: &str) -> Result<Reserved, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
         let id = self.close_listed(&list, name)?.id;
-        list.repairing.push(id);
-        let shared = &self.shared;
-        Ok(Repairing { shared, id })
+        Ok(Reserved::new(&self.shared, &mut list, id))
     }
 
     pub(super) fn repair_files(

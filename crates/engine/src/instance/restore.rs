@@ -13,11 +13,12 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, Made, remove_any, remove_own};
-use crate::shared::{DatabaseList, Link, Listed, Phase, Shared};
+use crate::shared::{DatabaseList, Link, Listed, Phase};
 use furrow_format::boot::field;
 use furrow_format::{
-    BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
-    PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word, stamp_checksum,
+    BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, Forks, GAM_INTERVAL,
+    GAM_INTERVAL_EXTENTS, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word,
+    stamp_checksum,
 };
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
@@ -83,6 +84,8 @@ pub struct RestoreSpec {
     pub base: Guid,
     /// The binding of the files that were backed up.
     pub source: Guid,
+    /// The recovery forks of the backup.
+    pub forks: Forks,
 }
 
 /// What there is of a database that is to be restored.
@@ -97,7 +100,6 @@ pub struct RestoreTarget {
 /// A database that is being restored. Dropped, it stays RESTORING.
 #[derive(Debug)]
 pub struct Restoring {
-    pub(super) shared: Arc<Shared>,
     pub(super) listed: Listed,
     pub(super) checkpoint: Lsn,
     /// The end of the log that the pages need: the headers of the files name it.
@@ -123,6 +125,15 @@ pub(super) enum RestoredPages {
         /// Whether the log in place stays.
         log_stays: bool,
     },
+}
+
+/// A restore that is durable: nothing was recovered yet.
+#[derive(Debug)]
+pub(super) struct Settled {
+    pub(super) listed: Listed,
+    pub(super) files: DataFiles,
+    /// The last record of the log.
+    pub(super) end: Lsn,
 }
 
 impl Instance {
@@ -172,6 +183,7 @@ impl Instance {
             layout: files.iter().map(plan_of).collect(),
             link: Link {
                 source: spec.source.0,
+                forks: spec.forks.clone(),
                 ..Link::default()
             },
         };
@@ -192,7 +204,6 @@ impl Instance {
         }
         let (files, log) = made?;
         Ok(Restoring {
-            shared: Arc::clone(&self.shared),
             listed,
             checkpoint: spec.checkpoint,
             needs: spec.last_lsn,
@@ -382,17 +393,19 @@ impl Restoring {
     }
 
     /// Makes all of it durable.
-    pub(super) fn settle(self) -> Result<(Arc<Shared>, Listed), EngineError> {
+    pub(super) fn settle(self) -> Result<Settled, EngineError> {
         for file in self.files.values() {
             file.sync()?;
         }
         self.log.cut()?;
         self.write_headers()?;
+        let end = self.log.last_lsn();
         self.log.finish(self.checkpoint)?;
         for file in self.files.keys() {
             let suspects = &self.shared.instruments.suspects;
             suspects.note_restored(self.listed.id, *file);
         }
-        Ok((self.shared, self.listed))
+        let (listed, files) = (self.listed, self.files);
+        Ok(Settled { listed, files, end })
     }
 }

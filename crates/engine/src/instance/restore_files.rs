@@ -11,13 +11,15 @@
 //! Redo of what the other files have already changes nothing: their pages are newer.
 
 use super::Instance;
-use super::restore::{DataFiles, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of};
+use super::restore::{
+    DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
+};
 use crate::database::Database;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
-use furrow_io::{Access, AlignedBuf, Fill, Open};
+use furrow_io::{Access, AlignedBuf, File, Fill, Open};
 use furrow_log::LogImage;
 use furrow_pool::CheckpointOptions;
 use furrow_tables::EngineError;
@@ -82,7 +84,10 @@ impl Instance {
             phase: Phase::Restoring,
             paths: layout.iter().map(|plan| plan.path.clone()).collect(),
             layout,
-            link: Link::default(),
+            link: Link {
+                forks: database.boot_page()?.forks,
+                ..Link::default()
+            },
             ..listed
         };
         list.change(|all| {
@@ -121,8 +126,9 @@ impl Instance {
             return Err(EngineError::refused(3117, &[]));
         }
         Self::without_snapshots(&list, listed.id)?;
-        if !listed.is_of(spec.source) {
-            return Err(EngineError::refused(3116, &[]));
+        let reach = self.same_way(&listed, (spec, chosen))?;
+        if spec.last_lsn >= reach {
+            listed.link.forks = spec.forks.clone();
         }
         let old = take_places(&mut listed, spec, chosen);
         let both = in_both_places(&listed, &old);
@@ -158,7 +164,6 @@ impl Instance {
         self.enter_restoring(&listed);
         let (log, log_stays, applied) = self.log_for_files(spec, &listed)?;
         Ok(Restoring {
-            shared: Arc::clone(&self.shared),
             checkpoint: match log_stays {
                 true => log.checkpoint(),
                 false => spec.checkpoint,
@@ -202,29 +207,72 @@ impl Instance {
         Ok((image, false, Lsn::ZERO))
     }
 
+    /// Refuses files that are not on the way that what is in place has gone (3116). The end of the log that
+    /// what stays needs, the log itself included.
+    fn same_way(
+        &self,
+        listed: &Listed,
+        (spec, chosen): (&RestoreSpec, &[u16]),
+    ) -> Result<Lsn, EngineError> {
+        let mut reach = Lsn::ZERO;
+        for plan in listed.layout.iter().filter(|p| !chosen.contains(&p.id)) {
+            let access = match plan.filegroup {
+                0 => Access::Log,
+                _ => Access::Data,
+            };
+            // What cannot be read stays in nobody's way: it is to be restored, too.
+            let Ok(file) = self.shared.volume.open(&plan.path, Open::Existing, access) else {
+                continue;
+            };
+            let needs = match plan.filegroup {
+                0 => LogImage::reopen(file, listed.binding).map_or(Lsn::ZERO, |(_, end)| end),
+                _ => needs_of(&*file)?.unwrap_or(Lsn::ZERO),
+            };
+            reach = reach.max(needs);
+        }
+        let forks = &listed.link.forks;
+        let same = forks.is_empty() || forks.agree(&spec.forks, reach.min(spec.last_lsn));
+        match same && listed.is_of(spec.source) {
+            true => Ok(reach),
+            false => Err(EngineError::refused(3116, &[])),
+        }
+    }
+
     /// Why a database that is RESTORING cannot be recovered yet: 4318 where its log ends before what one of
-    /// its files needs.
-    pub(super) fn short_of(&self, name: &str) -> Result<(), EngineError> {
-        let resumed = self.resume_restore(name)?;
+    /// its files needs, 4320 where a file has no header.
+    pub(super) fn reaches(&self, settled: &Settled) -> Result<(), EngineError> {
         let shown = |lsn: Lsn| lsn.to_numeric().to_string().into();
-        for (id, file) in &resumed.files {
-            let mut page = AlignedBuf::new(PAGE_SIZE);
-            file.read_at(0, &mut page)?;
-            let page = page.first_chunk::<PAGE_SIZE>();
-            let header = page.and_then(|page| FileHeader::decode(page).ok());
-            let plan = resumed.listed.layout.iter().find(|plan| plan.id == *id);
-            let file = plan.map_or_else(String::new, |plan| plan.name.clone());
-            match header {
-                None => return Err(EngineError::refused(4320, &[file.into()])),
-                Some(header) if header.max_lsn > resumed.applied => {
-                    let (needs, ends) = (shown(header.max_lsn), shown(resumed.applied));
-                    return Err(EngineError::refused(4318, &[file.into(), needs, ends]));
+        let data = settled.listed.layout.iter().filter(|p| p.filegroup != 0);
+        for plan in data {
+            let file = match settled.files.get(&plan.id) {
+                Some(file) => Arc::clone(file),
+                None => {
+                    let opened = Open::Existing;
+                    let file = self.shared.volume.open(&plan.path, opened, Access::Data);
+                    file.map_err(|e| open_error(&plan.path, &e))?
+                }
+            };
+            let name = plan.name.as_str().into();
+            match needs_of(&*file)? {
+                None => return Err(EngineError::refused(4320, &[name])),
+                Some(needs) if needs > settled.end => {
+                    let args = [name, shown(needs), shown(settled.end)];
+                    return Err(EngineError::refused(4318, &args));
                 }
                 Some(_) => {}
             }
         }
         Ok(())
     }
+}
+
+/// The end of the log that a data file needs, as its header says; `None` of one without a header.
+pub(super) fn needs_of(file: &dyn File) -> Result<Option<Lsn>, EngineError> {
+    let mut page = AlignedBuf::new(PAGE_SIZE);
+    file.read_at(0, &mut page)?;
+    let page = page.first_chunk::<PAGE_SIZE>();
+    let header = page.and_then(|page| FileHeader::decode(page).ok());
+    Ok(header.map(|header| header.max_lsn))
 }
 
 /// The database with the old places of its files and the new ones. Both belong to it until the old files are

@@ -10,15 +10,16 @@
 
 use super::Instance;
 use super::restore::{
-    DataFiles, RestoreFile, RestoreSpec, RestoredPages, Restoring, TAKEN_STATE, plan_of,
+    DataFiles, RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
 };
+use super::restore_files::needs_of;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
 use crate::opening::header_of;
 use crate::shared::{Listed, Phase};
-use furrow_format::{Boot, FileHeader, Lsn, PAGE_SIZE};
+use furrow_format::{Boot, Forks, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
-use furrow_io::{Access, AlignedBuf, File, Fill, Open};
+use furrow_io::{Access, File, Fill, Open};
 use furrow_log::{LogImage, RecordKind};
 use furrow_space::new_file_pages;
 use furrow_tables::EngineError;
@@ -59,17 +60,31 @@ impl Restoring {
         Ok(self.needs_of_files()?.iter().any(|needs| *needs > last))
     }
 
+    /// Whether a backup whose last record is `last` has gone the way that what is in place has gone.
+    pub fn is_on_path(&self, forks: &Forks, last: Lsn) -> Result<bool, EngineError> {
+        let known = &self.listed.link.forks;
+        Ok(known.is_empty() || known.agree(forks, self.reach()?.min(last)))
+    }
+
+    /// The last record that the log has, or a page may have.
+    fn reach(&self) -> Result<Lsn, EngineError> {
+        let needs = self.needs_of_files()?.into_iter().max();
+        Ok(self.applied.max(needs.unwrap_or(Lsn::ZERO)))
+    }
+
+    /// Nothing more is restored.
+    pub(super) fn into_settled(self) -> Settled {
+        Settled {
+            listed: self.listed,
+            files: self.files,
+            end: self.applied,
+        }
+    }
+
     /// The end of the log that each data file needs, as its header says; zero of one without a header.
     fn needs_of_files(&self) -> Result<Vec<Lsn>, EngineError> {
-        let mut needs = Vec::new();
-        for file in self.files.values() {
-            let mut page = AlignedBuf::new(PAGE_SIZE);
-            file.read_at(0, &mut page)?;
-            let page = page.first_chunk::<PAGE_SIZE>();
-            let header = page.and_then(|page| FileHeader::decode(page).ok());
-            needs.push(header.map_or(Lsn::ZERO, |header| header.max_lsn));
-        }
-        Ok(needs)
+        let needs = self.files.values().map(|file| needs_of(&**file));
+        needs.map(|n| Ok(n?.unwrap_or(Lsn::ZERO))).collect()
     }
 
     fn boot(&self) -> Result<Boot, EngineError> {
@@ -136,8 +151,7 @@ impl Instance {
             }
         });
         let (log, applied) = reopened.map_err(|_| EngineError::refused(3117, &[]))?;
-        Ok(Restoring {
-            shared: Arc::clone(&self.shared),
+        let mut restoring = Restoring {
             checkpoint: log.checkpoint(),
             needs: applied,
             listed,
@@ -147,7 +161,13 @@ impl Instance {
             last_commit,
             pages: RestoredPages::AsBackedUp,
             held: Mutex::default(),
-        })
+        };
+        if restoring.listed.link.forks.is_empty() {
+            // An earlier version left it so. It had one fork alone.
+            let boot = restoring.boot();
+            restoring.listed.link.forks = boot.map_or_else(|_| Forks::default(), |b| b.forks);
+        }
+        Ok(restoring)
     }
 
     /// Makes place for the virtual log files of a log backup, and for files that have become larger. A file
@@ -178,9 +198,15 @@ impl Instance {
             self.enter_restoring(&listed);
             restoring.listed = listed;
         }
+        let before = restoring.listed.link.clone();
         if !restoring.listed.is_of(spec.source) {
             // The log of a copy goes on from here: so does the history.
             restoring.listed.link.source = spec.source.0;
+        }
+        if spec.last_lsn >= restoring.reach()? {
+            restoring.listed.link.forks = spec.forks.clone();
+        }
+        if restoring.listed.link != before {
             let listed = restoring.listed.clone();
             self.shared.list.lock().change(|all| {
                 all.retain(|d| d.id != listed.id);
@@ -240,6 +266,7 @@ impl Instance {
         listed.paths = layout.iter().map(|plan| plan.path.clone()).collect();
         listed.layout = layout;
         listed.link.source = spec.source.0;
+        listed.link.forks = spec.forks.clone();
         let mut list = self.shared.list.lock();
         list.change(|all| {
             all.retain(|d| d.id != listed.id);
@@ -297,7 +324,6 @@ impl Instance {
         let log = log.ok_or_else(|| EngineError::Damaged("a backup without a log".into()))?;
         made.keep();
         let restoring = Restoring {
-            shared: Arc::clone(&self.shared),
             listed,
             checkpoint: spec.checkpoint,
             needs: spec.last_lsn,

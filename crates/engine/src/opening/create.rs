@@ -8,7 +8,7 @@ use crate::files::{
 };
 use crate::keeper::Keeper;
 use crate::shared::Shared;
-use furrow_format::boot::{Boot, OwnBoot, WRITTEN_VERSION};
+use furrow_format::boot::{Boot, Forks, OwnBoot, WRITTEN_VERSION};
 use furrow_format::{DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId};
 use furrow_io::{Access, Fill, Volume, random};
 use furrow_log::{Log, LogConfig};
@@ -297,8 +297,7 @@ fn boot_page(id: DatabaseId, spec: &DatabaseSpec, binding: Guid, created: DateTi
         checkpoint_lsn: Lsn::ZERO,
         collation: COLLATION,
         family: binding,
-        fork: Guid(random::guid_v4()),
-        fork_lsn: Lsn::ZERO,
+        forks: Forks::new(Guid(random::guid_v4())),
         differential_base: Guid::default(),
         catalog_page: PageId::NONE,
         next_unit: 0,

@@ -52,7 +52,7 @@ pub(crate) struct Sniffed {
 }
 
 /// A primary file that was proven to be one.
-struct Primary {
+pub(super) struct Primary {
     file: Candidate,
     header: FileHeader,
     boot: Boot,
@@ -60,7 +60,7 @@ struct Primary {
     boot_lsn: Lsn,
 }
 
-fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
+pub(super) fn open_primary(shared: &Shared, path: &Path) -> Result<Primary, EngineError> {
     let file = Candidate::open(&*shared.volume, path, FileId(1))?;
     Primary::proven(file)
 }
@@ -104,16 +104,16 @@ struct Phases {
 }
 
 /// A database on its way up.
-struct Opening<'a> {
-    shared: &'a Arc<Shared>,
-    name: String,
+pub(super) struct Opening<'a> {
+    pub(super) shared: &'a Arc<Shared>,
+    pub(super) name: String,
     moved: &'a Moved,
     binding: Guid,
-    store: Arc<Store>,
-    registration: Registration,
-    primary: Arc<dyn File>,
-    log_file: Arc<dyn File>,
-    analysis: Analysis,
+    pub(super) store: Arc<Store>,
+    pub(super) registration: Registration,
+    pub(super) primary: Arc<dyn File>,
+    pub(super) log_file: Arc<dyn File>,
+    pub(super) analysis: Analysis,
     files: BTreeMap<u16, FileEntry>,
     log_entry: Option<LogEntry>,
     /// Files that are to be cleared away: number and path.
@@ -173,7 +173,12 @@ fn say(shared: &Shared, message: &Message) {
 }
 
 /// What is wrong with a log file, in SQL Server's words; `tell` hears what they leave out.
-fn log_error(path: &Path, e: RecoveryError, name: &str, tell: &dyn Fn(&str)) -> EngineError {
+pub(super) fn log_error(
+    path: &Path,
+    e: RecoveryError,
+    name: &str,
+    tell: &dyn Fn(&str),
+) -> EngineError {
     let shown = || Arg::from(path.display().to_string());
     match e {
         RecoveryError::NoCheckpoint(_)
@@ -209,7 +214,7 @@ fn accept(
     Ok(data)
 }
 
-fn begin<'a>(
+pub(super) fn begin<'a>(
     shared: &'a Arc<Shared>,
     (id, name): (DatabaseId, &str),
     moved: &'a Moved,
@@ -229,8 +234,7 @@ fn begin<'a>(
         .open(id.0, 2, &path.to_string_lossy());
     let log_file = Metered::wrap(found.file, stats);
     // Of a restored database the log may begin behind what its boot page names.
-    let restored = !moved.by_id.is_empty();
-    let chain = chain_of(&primary.boot.own).filter(|_| !restored && found.made.is_none());
+    let chain = chain_of(&primary.boot.own).filter(|_| !moved.is_restore() && found.made.is_none());
     let opened = (Arc::clone(&log_file), binding.0, shared.config.log);
     let analysis = match &found.made {
         Some(_) => new_log(opened, primary.boot_lsn)?,
@@ -239,6 +243,7 @@ fn begin<'a>(
             let analysis = analyse(file, binding, (config, chain.unwrap_or(Lsn::MAX)));
             let tell = |text: &str| shared.error_log.write(Source::Server, text);
             let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
+            moved.prove_end(analysis.end)?;
             primary = primary.up_to(analysis.end)?;
             prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
             analysis
@@ -400,7 +405,7 @@ impl Opening<'_> {
     /// Redo of a restored log may have put back the binding of the database that was backed up: records of
     /// page 0 hold all of it.
     fn rebind(&self) -> Result<(), EngineError> {
-        if self.moved.by_id.is_empty() {
+        if !self.moved.is_restore() {
             return Ok(());
         }
         for file in self.store.pool().files_of(self.store.db()) {
@@ -442,7 +447,8 @@ impl Opening<'_> {
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
-        let untouched = own.read_only && at_rest;
+        // But where a restore ends, a recovery fork begins: the boot page gets it.
+        let untouched = own.read_only && at_rest && !self.moved.is_restore();
         // Before anything is logged: a full log can grow, and what is not backed up stays in it.
         self.store.holds.set_log_backup(chain_of(&own));
         let state = Arc::new(StateCell::new(DatabaseState::Recovering));
@@ -480,7 +486,7 @@ impl Opening<'_> {
             snapshot: None,
         })?;
         database.load_groups()?;
-        database.take_up_chain(&own, self.moved.restored_to(self.analysis.end))?;
+        database.take_up_chain(&own, (self.moved.restored(), self.analysis.end))?;
         if !untouched {
             let paths = database.files.paths();
             crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;

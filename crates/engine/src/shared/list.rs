@@ -19,14 +19,16 @@
 //! each number u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of
 //! growth u8 (0 none, 1 pages, 2 percent) and step u32. Phases 6, 7 and 8: then the number of another
 //! database u16, and an LSN u64. Phase 9 is 5, and then the binding GUID of the files that were
-//! backed up. A text: its length u32, and UTF-8.
+//! backed up. Phase 10 is 9, and then the count of recovery forks u16, and of each its GUID and its first LSN
+//! u64, the present one first. A text: its length u32, and UTF-8.
 
 use super::listed::{Link, Listed, Phase};
 use crate::files::FilePlan;
-use furrow_format::{FileGrowth, Lsn};
+use furrow_format::{FileGrowth, Fork, Forks, Lsn};
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
+use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -34,6 +36,8 @@ const MAGIC: [u8; 8] = *b"FURROWDB";
 const HEADER_BYTES: usize = 24;
 /// Phase of a database that is being restored from a backup of other files, which is noted.
 const RESTORING_FROM: u8 = 9;
+/// The same, with its recovery forks.
+const RESTORING_ON: u8 = 10;
 /// Files grow by whole units, so that most changes rewrite in place.
 const UNIT_BYTES: u64 = 4096;
 
@@ -43,7 +47,8 @@ pub(crate) struct DatabaseList {
     home: Option<[Arc<dyn File>; 2]>,
     generation: u64,
     pub(crate) databases: Vec<Listed>,
-    /// Databases whose closed files a repair works on: they cannot be opened, replaced or removed meanwhile.
+    /// Databases whose closed files a repair or a backup of the log works on: they cannot be opened, replaced or
+    /// removed meanwhile.
     pub(crate) repairing: Vec<u16>,
 }
 
@@ -231,6 +236,38 @@ fn encode_layout(out: &mut Vec<u8>, files: &[FilePlan]) {
     }
 }
 
+/// Of a database that is being restored: what is in place.
+fn encode_origin(out: &mut Vec<u8>, link: &Link) {
+    let forks = link.forks.all();
+    if link.source != [0; 16] || !forks.is_empty() {
+        out.extend_from_slice(&link.source);
+    }
+    if !forks.is_empty() {
+        out.extend_from_slice(&(forks.len() as u16).to_le_bytes());
+    }
+    for fork in forks {
+        out.extend_from_slice(&fork.id.0);
+        out.extend_from_slice(&fork.first.0.to_le_bytes());
+    }
+}
+
+fn decode_origin(body: &mut Reader<'_>, number: u8) -> Option<Link> {
+    let mut link = Link::default();
+    if matches!(number, RESTORING_FROM | RESTORING_ON) {
+        link.source = body.array()?;
+    }
+    if number == RESTORING_ON {
+        let count = u16::from_le_bytes(body.array()?);
+        let fork = |_| {
+            let (id, first) = (Guid(body.array()?), u64::from_le_bytes(body.array()?));
+            let first = Lsn(first);
+            Some(Fork { id, first })
+        };
+        link.forks = Forks::of((0..count).map(fork).collect::<Option<Vec<_>>>()?);
+    }
+    Some(link)
+}
+
 fn decode_file(body: &mut Reader<'_>) -> Option<FilePlan> {
     let id = u16::from_le_bytes(body.array()?);
     let filegroup = u16::from_le_bytes(body.array()?);
@@ -266,6 +303,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::Dropping => 2,
             Phase::ReadOnly => 3,
             Phase::Temporary => 4,
+            Phase::Restoring if !database.link.forks.is_empty() => RESTORING_ON,
             Phase::Restoring if database.link.source != [0; 16] => RESTORING_FROM,
             Phase::Restoring => 5,
             Phase::Snapshot => 6,
@@ -285,8 +323,8 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             body.extend_from_slice(&database.link.database.to_le_bytes());
             body.extend_from_slice(&database.link.lsn.0.to_le_bytes());
         }
-        if database.phase == Phase::Restoring && database.link.source != [0; 16] {
-            body.extend_from_slice(&database.link.source);
+        if database.phase == Phase::Restoring {
+            encode_origin(&mut body, &database.link);
         }
     }
     let mut out = MAGIC.to_vec();
@@ -372,7 +410,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             2 => Phase::Dropping,
             3 => Phase::ReadOnly,
             4 => Phase::Temporary,
-            5 | RESTORING_FROM => Phase::Restoring,
+            5 | RESTORING_FROM | RESTORING_ON => Phase::Restoring,
             6 => Phase::Snapshot,
             7 => Phase::StaleSnapshot,
             8 => Phase::Reverting,
@@ -396,11 +434,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
                 lsn: Lsn(u64::from_le_bytes(body.array()?)),
                 ..Link::default()
             },
-            false if number == RESTORING_FROM => Link {
-                source: body.array()?,
-                ..Link::default()
-            },
-            false => Link::default(),
+            false => decode_origin(&mut body, number)?,
         };
         databases.push(Listed {
             id,
@@ -450,7 +484,19 @@ mod tests {
             link,
             ..listed(6, Phase::Restoring)
         };
-        let all = vec![of, listed(7, Phase::Restoring), listed(8, Phase::Whole)];
+        let forked = Listed {
+            link: Link {
+                forks: Forks::new(Guid([4; 16])).renewed(Guid([5; 16]), Lsn(99)),
+                ..of.link.clone()
+            },
+            ..listed(9, Phase::Restoring)
+        };
+        let all = vec![
+            of,
+            forked,
+            listed(7, Phase::Restoring),
+            listed(8, Phase::Whole),
+        ];
         list.change(|there| there.clone_from(&all)).unwrap();
         drop(list);
         let list = DatabaseList::open(&volume, dir).unwrap();

@@ -1,7 +1,7 @@
 //! A database of the instance's list.
 
 use crate::files::FilePlan;
-use furrow_format::Lsn;
+use furrow_format::{Forks, Lsn};
 use furrow_types::Guid;
 use std::path::PathBuf;
 
@@ -29,13 +29,16 @@ pub(crate) enum Phase {
 }
 
 /// Another database that one belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Link {
     pub(crate) database: u16,
     /// Of one that is being reverted: no page of it has a greater LSN.
     pub(crate) lsn: Lsn,
     /// Of one that is being restored: the binding of the files whose backup is in place. Zeros: its own.
     pub(crate) source: [u8; 16],
+    /// Of one that is being restored: the recovery forks of what is in place. None are known of one that was
+    /// left so by an earlier version.
+    pub(crate) forks: Forks,
 }
 
 impl Phase {

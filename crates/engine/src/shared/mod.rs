@@ -3,10 +3,12 @@
 mod list;
 mod listed;
 mod moved;
+mod reserved;
 
 pub(crate) use list::DatabaseList;
 pub(crate) use listed::{Link, Listed, Phase};
 pub(crate) use moved::Moved;
+pub(crate) use reserved::Reserved;
 
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicI32, AtomicU32, Ordering};

@@ -1,7 +1,7 @@
 //! Where the files of a database are, when not where its catalog says.
 
 use super::Shared;
-use furrow_format::Lsn;
+use furrow_format::{Forks, Lsn};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,8 @@ pub(crate) struct Moved {
     pub(crate) paths: Vec<PathBuf>,
     /// Files of a restore, by number: the others count for nothing then.
     pub(crate) by_id: BTreeMap<u16, PathBuf>,
+    /// Of a restore: its recovery forks, the one that begins with this recovery first.
+    pub(crate) forks: Forks,
     /// Where files are, by number: of a database that is reverted.
     pub(crate) at: BTreeMap<u16, PathBuf>,
     /// The primary file's directory: files that are not at their place are looked for there.
@@ -22,9 +24,26 @@ pub(crate) struct Moved {
 }
 
 impl Moved {
-    /// Of a restore, the end of the log that it is from.
-    pub(crate) fn restored_to(&self, end: Lsn) -> Option<Lsn> {
-        Some(end).filter(|_| !self.by_id.is_empty())
+    /// Whether it is a restore that ends.
+    pub(crate) fn is_restore(&self) -> bool {
+        !self.by_id.is_empty()
+    }
+
+    /// Of a restore, its recovery forks.
+    pub(crate) fn restored(&self) -> Option<&Forks> {
+        Some(&self.forks).filter(|_| self.is_restore())
+    }
+
+    /// Proves that the fork that begins with the end of a restore begins behind the log that is there.
+    pub(crate) fn prove_end(&self, end: Lsn) -> Result<(), EngineError> {
+        let begins = self.forks.all().first();
+        match !self.is_restore() || begins.is_some_and(|fork| fork.first.0 == end.0 + 1) {
+            true => Ok(()),
+            false => {
+                let text = format!("the log of a restore ends with record {end}");
+                Err(EngineError::Damaged(text))
+            }
+        }
     }
 
     pub(crate) fn find(

@@ -35,12 +35,8 @@ pub const CHECKPOINT_LSN: Field<444, 10> = Field;
 pub const COLLATION: Field<488, 4> = Field;
 /// Family: the same in a database and everything restored from it.
 pub(crate) const FAMILY: Field<504, 16> = Field;
-/// Recovery fork: where the present one began.
-pub(crate) const FORK_LSN: Field<540, 10> = Field;
-/// Recovery fork.
-pub(crate) const FORK: Field<552, 16> = Field;
-/// The fork before.
-pub(crate) const OLD_FORK: Field<580, 16> = Field;
+/// Recovery forks, the present one and the one before: each its first LSN, 2 bytes, its number.
+pub const FORKS: Field<540, 56> = Field;
 /// The full backup that differential backups build on.
 pub const DIFFERENTIAL_BASE: Field<596, 16> = Field;
 /// First page of `sysallocunits`: the way into the catalog.
@@ -82,6 +78,10 @@ pub const SESSION_DEFAULTS: Field<1064, 2> = Field;
 pub const COMPATIBILITY_LEVEL: Field<1066, 2> = Field;
 /// Own: when a consistency check last found the database clean, as `datetime`: ticks, then days.
 pub const KNOWN_GOOD: Field<1096, 8> = Field;
+/// Bytes of [`OLDER_FORKS`].
+pub(super) const OLDER_FORKS_BYTES: usize = 392;
+/// Own: the forks before those of [`FORKS`].
+pub const OLDER_FORKS: Field<1104, OLDER_FORKS_BYTES> = Field;
 /// Own: end of the area that every own boot page has.
 pub(super) const OWN_END: usize = 1068;
 
@@ -89,7 +89,10 @@ const _: () = {
     assert!(NAME.end() == NAME.start() + NAME_BYTES);
     assert!(NAME.end() <= DATABASE_ID.start());
     assert!(CHECKPOINT_LSN.start() >= FULL_BACKUP_LSN.end());
-    assert!(OLD_FORK.end() == DIFFERENTIAL_BASE.start());
+    assert!(FAMILY.end() <= FORKS.start());
+    assert!(FORKS.end() == DIFFERENTIAL_BASE.start());
+    assert!(KNOWN_GOOD.end() <= OLDER_FORKS.start());
+    assert!(OLDER_FORKS.end() <= crate::HEADER_SIZE + RECORD_SIZE);
     assert!(DIFFERENTIAL_BASE.end() == CATALOG_PAGE.start());
     assert!(CATALOG_PAGE.end() == OLD_VERSION.start());
     assert!(NEXT_UNIT.end() <= MAGIC.start());

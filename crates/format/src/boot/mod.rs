@@ -10,6 +10,7 @@
 //! their defaults.
 
 pub mod field;
+mod forks;
 mod options;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod tests;
 use crate::{Lsn, Page, PageBuf, PageError, PageId, PageInit, PageMut, PageType, SYSTEM_MAPS_UNIT};
 use furrow_types::{DateTime, Guid, decode_utf16, encode_utf16};
 
+pub use forks::{Fork, Forks};
 pub use options::{DelayedDurability, PageVerify, RecoveryModel, SessionDefaults, UserAccess};
 
 /// Where the boot page is.
@@ -56,10 +58,8 @@ pub struct Boot {
     pub collation: u32,
     /// Family.
     pub family: Guid,
-    /// Recovery fork.
-    pub fork: Guid,
-    /// LSN at which the fork began.
-    pub fork_lsn: Lsn,
+    /// Recovery forks.
+    pub forks: Forks,
     /// The full backup that differential backups build on.
     pub differential_base: Guid,
     /// First page of `sysallocunits`.
@@ -159,8 +159,7 @@ impl Boot {
             checkpoint_lsn: lsn(field::CHECKPOINT_LSN.get(page)),
             collation: field::COLLATION.get_u32(page),
             family: Guid(field::FAMILY.get(page)),
-            fork: Guid(field::FORK.get(page)),
-            fork_lsn: lsn(field::FORK_LSN.get(page)),
+            forks: Forks::decode(page, is_own(page, len)),
             differential_base: Guid(field::DIFFERENTIAL_BASE.get(page)),
             catalog_page: field::CATALOG_PAGE.get_page(page),
             next_unit,
@@ -215,8 +214,7 @@ impl Boot {
         field::CHECKPOINT_LSN.set(page, self.checkpoint_lsn.to_bytes());
         field::COLLATION.set_u32(page, self.collation);
         field::FAMILY.set(page, self.family.0);
-        field::FORK_LSN.set(page, self.fork_lsn.to_bytes());
-        field::FORK.set(page, self.fork.0);
+        self.forks.set(page);
         field::DIFFERENTIAL_BASE.set(page, self.differential_base.0);
         field::CATALOG_PAGE.set_page(page, self.catalog_page);
         field::OLD_VERSION.set_u16(page, 611);
@@ -228,10 +226,15 @@ impl Boot {
     }
 }
 
+/// Whether a boot page has the fields of this engine.
+fn is_own(page: &PageBuf, record_len: usize) -> bool {
+    let inside = crate::HEADER_SIZE + record_len >= field::OWN_END;
+    inside && field::MAGIC.get(page) == MAGIC
+}
+
 impl OwnBoot {
     fn decode(page: &PageBuf, record_len: usize) -> OwnBoot {
-        let inside = crate::HEADER_SIZE + record_len >= field::OWN_END;
-        if !inside || field::MAGIC.get(page) != MAGIC {
+        if !is_own(page, record_len) {
             return OwnBoot::default();
         }
         let [clean] = field::CLEAN_SHUTDOWN.get(page);

@@ -237,6 +237,25 @@ impl Machine {
         }
     }
 
+    /// Restores the log backups of a chain to a copy in whose restore, perhaps in whose recovery, the power
+    /// went. It may refuse them: it must not take what does not go on where it is.
+    pub(super) fn go_on(&self, chain: &[Taken]) -> Result<(), Failure> {
+        let instance = self.instance()?;
+        let restoring = |t: &furrow_engine::RestoreTarget| t.state == DatabaseState::Restoring;
+        if !instance.restore_target(COPY).is_some_and(|t| restoring(&t)) {
+            return Ok(());
+        }
+        for taken in chain.iter().filter(|t| t.wanted == Wanted::Log) {
+            let refusals = [3117, 4305, 4320, 4326, 4330];
+            match self.restore_one(instance, (taken, None)) {
+                Ok(()) => {}
+                Err(e) if has(&e, &refusals) => {}
+                Err(e) => return Err(of_backup(e)),
+            }
+        }
+        Ok(())
+    }
+
     /// Removes the copy, whatever its state.
     pub(super) fn drop_copy(&self) -> Result<(), Failure> {
         match self.instance()?.restore_target(COPY) {

@@ -7,7 +7,7 @@
 //!    them beside the writers' threads; checkpoints; orderly ends; power losses in the middle of any of it.
 //! 3. Now and then a chain is restored to another database ([`chain`]): a full backup, perhaps a differential
 //!    one, log backups. The power goes in the middle of some restores. What is half restored must not be
-//!    taken for whole; then the restore begins again.
+//!    taken for whole, nor take a log backup that does not go on where it is; then the restore begins again.
 //! 4. Some of these restores stop at a moment between transactions, or take a file from a backup of its own.
 //!    Pages of the database in use are restored beside the writers.
 //!
@@ -362,6 +362,10 @@ impl Run {
         let seed = self.rng.random();
         self.note("the power is gone in the restore".to_owned());
         self.machine = self.machine.after(&Crash::Torn { seed })?;
+        if self.rng.random_bool(0.5) {
+            self.note("the log backups again".to_owned());
+            self.machine.go_on(chain)?;
+        }
         let Some(state) = self.machine.recovered_copy()? else {
             return Ok(());
         };

@@ -173,6 +173,7 @@ impl Default for Copied {
                 log_sector_bytes: 0,
                 base: Guid([0; 16]),
                 source: Guid([0; 16]),
+                forks: furrow_format::Forks::default(),
             },
         }
     }
@@ -202,7 +203,7 @@ impl Copied {
                 self.read(&source, run)?;
             }
         }
-        let db = Arc::clone(source.database());
+        let db = source.database().ok_or("the database is not open")?;
         for file in db.file_list().map_err(told)? {
             let name = file.path.file_name().unwrap_or_default();
             let mut copy = std::ffi::OsString::from("copy_");
@@ -221,6 +222,7 @@ impl Copied {
         }
         self.spec.checkpoint = source.facts().checkpoint;
         self.spec.last_lsn = source.last_lsn();
+        self.spec.forks = source.facts().boot.forks.clone();
         self.spec.log_sector_bytes = source.facts().log_sector_bytes;
         self.spec.vlfs = vlfs.into_iter().collect();
         Ok(self)

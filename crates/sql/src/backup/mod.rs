@@ -17,12 +17,13 @@ use crate::paths::path;
 use furrow_backup::media::{BackupKind, SetInfo};
 use furrow_backup::{
     BackupError, BackupReport, BufferFigures, Device as Target, FilePages, Listener, Step,
-    backup_database, backup_log, backup_tail,
+    backup_closed_log, backup_database, backup_log, backup_tail,
 };
 use furrow_bind::evaluate;
 use furrow_context::error::{Result, SqlError, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_context::system_databases::is_system;
+use furrow_engine::Database;
 use furrow_io::time::WallTime;
 use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
@@ -194,14 +195,7 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     let devices = devices.collect::<Result<Vec<_>>>()?;
     let asked = options::backup(run, &written.options, written.log);
     let asked = asked.map_err(|e| refused(e, statement))?;
-    let db = match run.cx.server.instance().database(&name) {
-        Ok(db) => db,
-        Err(_) if asked.damaged && is_closed(run, &name) => {
-            let what = "BACKUP LOG WITH NO_TRUNCATE of a database that is not online";
-            return Err(unsupported(what));
-        }
-        Err(e) => return Err(abnormally(e.messages(), statement)),
-    };
+    let db = database(run, (&name, statement), &asked)?;
     let mut request = asked.request;
     request.devices = devices;
     request.parts = parts::named(run, &written.parts, "BACKUP")?.0;
@@ -210,16 +204,19 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     }
     request.server = furrow_sysviews::SERVER_NAME.to_owned();
     let mut progress = Progress {
-        database: db.name().to_owned(),
+        database: db
+            .as_ref()
+            .map_or_else(|| name.clone(), |db| db.name().to_owned()),
         run,
         step: asked.stats,
         told: 0,
     };
     let instance = Arc::clone(progress.run.cx.server.instance());
-    let done = match written.log {
-        true if asked.tail => backup_tail(&instance, &db, &request, &mut progress),
-        true => backup_log(&db, &request, &mut progress),
-        false => backup_database(&db, &request, &mut progress),
+    let done = match (&db, written.log) {
+        (None, _) => backup_closed_log(&instance, &name, &request, &mut progress),
+        (Some(db), true) if asked.tail => backup_tail(&instance, db, &request, &mut progress),
+        (Some(db), true) => backup_log(db, &request, &mut progress),
+        (Some(db), false) => backup_database(db, &request, &mut progress),
     };
     task::current().set_progress(0.0);
     let report = match done {
@@ -249,6 +246,24 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     log_backup(run, &report, &request.devices);
     run.done(None);
     Ok(())
+}
+
+/// The database that is backed up. `None`: it cannot be opened, and the tail of its log is asked for.
+fn database(
+    run: &Run<'_>,
+    (name, statement): (&str, &str),
+    asked: &options::Asked,
+) -> Result<Option<Arc<Database>>> {
+    match run.cx.server.instance().database(name) {
+        Ok(db) => Ok(Some(db)),
+        Err(_) if asked.damaged && is_closed(run, name) => match asked.tail {
+            true => Err(unsupported(
+                "BACKUP LOG WITH NORECOVERY of a database that is not online",
+            )),
+            false => Ok(None),
+        },
+        Err(e) => Err(abnormally(e.messages(), statement)),
+    }
 }
 
 /// The statement's name in its closing message.

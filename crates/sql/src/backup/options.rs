@@ -23,7 +23,7 @@ pub(super) struct Asked {
     pub(super) stats: Option<u64>,
     /// NORECOVERY of a log backup: the database is RESTORING after it.
     pub(super) tail: bool,
-    /// NO_TRUNCATE.
+    /// NO_TRUNCATE or CONTINUE_AFTER_ERROR of a log backup: also of a database that cannot be opened.
     pub(super) damaged: bool,
 }
 
@@ -173,7 +173,10 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
         match &*option.name {
             "CHECKSUM" => request.checksum = true,
             "NO_CHECKSUM" => request.checksum = false,
-            "CONTINUE_AFTER_ERROR" => request.continue_after_error = true,
+            "CONTINUE_AFTER_ERROR" => {
+                request.continue_after_error = true;
+                damaged |= log;
+            }
             "COPY_ONLY" => request.copy_only = true,
             "DIFFERENTIAL" => request.differential = true,
             "FORMAT" => (request.format, request.init) = (true, true),

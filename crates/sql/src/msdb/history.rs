@@ -289,8 +289,9 @@ fn of_database(info: &SetInfo) -> Vec<Value> {
     values.extend([info.checksums, info.damaged].map(bit));
     // Begins the log chain, incomplete metadata, offline.
     values.extend([false, false, false, info.copy_only].map(bit));
-    values.extend([info.fork, info.fork].map(Value::Guid));
-    values.push(Value::Null);
+    let (first_fork, fork_point) = info.first_fork();
+    values.extend([first_fork, info.fork].map(Value::Guid));
+    values.push(fork_point.map_or(Value::Null, lsn));
     values.extend([info.binding, info.family].map(Value::Guid));
     let (base_lsn, base) = base_of(info);
     values.extend([base_lsn, base, whole(info.stored_bytes)]);

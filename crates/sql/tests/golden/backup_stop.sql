@@ -66,3 +66,43 @@ RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO
 GO
 RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', PARTIAL;
 GO
+-- Recovery begins a fork: the log of the copy goes on where the copy stopped, and nowhere else.
+DROP DATABASE IF EXISTS c;
+DROP DATABASE IF EXISTS d;
+BACKUP LOG b TO DISK = 'f0.trn';
+CREATE TABLE b.dbo.moment (at DATETIME2);
+INSERT INTO b.dbo.moment SELECT SYSDATETIME();
+WAITFOR DELAY '00:00:00.020';
+INSERT INTO b.dbo.t VALUES (50, 'left behind by the copy');
+BACKUP LOG b TO DISK = 'f1.trn';
+RESTORE DATABASE c FROM DISK = 'full.bak' WITH NORECOVERY, MOVE 'b' TO 'c.mdf', MOVE 'b_log' TO 'c.ldf';
+RESTORE LOG c FROM DISK = 'l1.trn' WITH NORECOVERY;
+RESTORE LOG c FROM DISK = 'l2.trn' WITH NORECOVERY;
+RESTORE LOG c FROM DISK = 'l3.trn' WITH NORECOVERY;
+RESTORE LOG c FROM DISK = 'f0.trn' WITH NORECOVERY;
+DECLARE @at DATETIME2 = (SELECT DATEADD(MILLISECOND, 10, at) FROM b.dbo.moment);
+RESTORE LOG c FROM DISK = 'f1.trn' WITH RECOVERY, STOPAT = @at;
+INSERT INTO c.dbo.t VALUES (60, 'another way');
+BACKUP LOG c TO DISK = 'c1.trn';
+RESTORE DATABASE d FROM DISK = 'full.bak' WITH NORECOVERY, MOVE 'b' TO 'd.mdf', MOVE 'b_log' TO 'd.ldf';
+RESTORE LOG d FROM DISK = 'l1.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'l2.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'l3.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'f0.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'f1.trn' WITH NORECOVERY, STOPAT = @at;
+RESTORE LOG d FROM DISK = 'c1.trn' WITH RECOVERY;
+SELECT id FROM d.dbo.t WHERE id >= 50;
+SELECT CASE WHEN l.last_recovery_fork_guid = f.last_recovery_fork_guid THEN 'same' ELSE 'another' END AS fork
+    FROM msdb.dbo.backupset l JOIN msdb.dbo.backupset f ON f.database_name = 'b' AND f.type = 'D'
+    WHERE l.database_name = 'c' AND l.type = 'L';
+DROP DATABASE d;
+RESTORE DATABASE d FROM DISK = 'full.bak' WITH NORECOVERY, MOVE 'b' TO 'd.mdf', MOVE 'b_log' TO 'd.ldf';
+RESTORE LOG d FROM DISK = 'l1.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'l2.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'l3.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'f0.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'f1.trn' WITH NORECOVERY;
+RESTORE LOG d FROM DISK = 'c1.trn' WITH NORECOVERY;
+RESTORE DATABASE d WITH RECOVERY;
+SELECT id FROM d.dbo.t WHERE id >= 50;
+GO

@@ -8,7 +8,7 @@ use furrow_backup::{
     BackupError, FilePages, Listener, MediaSet, RestoreRequest, restore_database, restore_log,
 };
 use furrow_check::{CheckError, Options, Report};
-use furrow_engine::{Instance, InstanceConfig};
+use furrow_engine::{Instance, InstanceConfig, StopPoint};
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::size::size_text;
 use furrow_observe::task::{self, Task};
@@ -168,6 +168,10 @@ impl Scratch {
                 moves,
                 recovery: at + 1 == count,
                 position: Some(step.position),
+                stop: step.stop.map(|lsn| StopPoint::Lsn {
+                    lsn,
+                    inclusive: true,
+                }),
                 continue_after_error: step.info.damaged,
                 ..RestoreRequest::default()
             };

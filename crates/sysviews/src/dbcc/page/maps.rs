@@ -180,7 +180,10 @@ pub(super) fn boot(look: &Look<'_>, out: &mut Printer) {
         ("dbi_checkptLSN", boot.checkpoint_lsn.to_string()),
         ("dbi_collation", boot.collation.to_string()),
         ("dbi_familyGUID", boot.family.to_string()),
-        ("dbi_recoveryForkNameStack", boot.fork.to_string()),
+        (
+            "dbi_recoveryForkNameStack",
+            boot.forks.present().to_string(),
+        ),
         (
             "dbi_differentialBaseGuid",
             boot.differential_base.to_string(),

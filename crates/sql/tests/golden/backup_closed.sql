@@ -1,0 +1,44 @@
+-- masked
+CREATE DATABASE b ON (NAME = 'b', FILENAME = 'b.mdf'), FILEGROUP g (NAME = 'b2', FILENAME = 'b2.ndf')
+    LOG ON (NAME = 'b_log', FILENAME = 'b.ldf');
+ALTER DATABASE b SET RECOVERY FULL;
+GO
+CREATE TABLE b.dbo.t (id INT PRIMARY KEY);
+INSERT INTO b.dbo.t VALUES (1);
+BACKUP DATABASE b TO DISK = 'full.bak';
+INSERT INTO b.dbo.t VALUES (2);
+BACKUP LOG b TO DISK = 'l1.trn';
+INSERT INTO b.dbo.t VALUES (3);
+-- A file is lost.
+ALTER DATABASE b MODIFY FILE (NAME = 'b2', FILENAME = 'lost.ndf');
+ALTER DATABASE b SET OFFLINE;
+GO
+ALTER DATABASE b SET ONLINE;
+GO
+SELECT state_desc FROM sys.databases WHERE name = 'b';
+GO
+BACKUP LOG b TO DISK = 'tail.trn';
+GO
+BACKUP LOG b TO DISK = 'tail.trn' WITH NO_TRUNCATE, NORECOVERY;
+GO
+BACKUP DATABASE b TO DISK = 'no.bak' WITH CONTINUE_AFTER_ERROR;
+GO
+BACKUP LOG b TO DISK = 'tail.trn' WITH NO_TRUNCATE, NAME = 'the tail';
+BACKUP LOG b TO DISK = 'tail.trn' WITH CONTINUE_AFTER_ERROR;
+SELECT name, type, is_copy_only, recovery_model FROM msdb.dbo.backupset WHERE type = 'L' ORDER BY backup_set_id;
+SELECT state_desc FROM sys.databases WHERE name = 'b';
+GO
+RESTORE DATABASE b FROM DISK = 'full.bak' WITH REPLACE, NORECOVERY;
+RESTORE LOG b FROM DISK = 'l1.trn' WITH NORECOVERY;
+RESTORE LOG b FROM DISK = 'tail.trn' WITH RECOVERY;
+SELECT id FROM b.dbo.t;
+GO
+-- In the SIMPLE model there is nothing to back up.
+ALTER DATABASE b SET RECOVERY SIMPLE;
+ALTER DATABASE b MODIFY FILE (NAME = 'b2', FILENAME = 'lost.ndf');
+ALTER DATABASE b SET OFFLINE;
+GO
+ALTER DATABASE b SET ONLINE;
+GO
+BACKUP LOG b TO DISK = 'tail.trn' WITH NO_TRUNCATE;
+GO
