@@ -20,12 +20,15 @@ use furrow_tables::EngineError;
 use std::path::Path;
 use std::sync::Arc;
 
+/// A double-write file, and what of it is to be put back.
+type Guard = (Arc<dyn File>, TornPages);
+
 /// The file, what lies beside it, and what of that is to be put back.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     id: FileId,
     file: Arc<dyn File>,
-    guard: Option<(Arc<dyn File>, TornPages)>,
+    guard: Option<Guard>,
 }
 
 impl PageReads for Candidate {
@@ -55,7 +58,7 @@ fn guard_of(
     volume: &dyn Volume,
     file: &dyn File,
     id: FileId,
-) -> Result<Option<(Arc<dyn File>, TornPages)>, EngineError> {
+) -> Result<Option<Guard>, EngineError> {
     let path = double_write_path(file.path());
     // Nothing is restored in a file that is too short for a header: reading the header reports it.
     if file.len_bytes()? < PAGE_SIZE as u64 || !volume.exists(&path)? {

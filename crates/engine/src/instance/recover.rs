@@ -15,13 +15,23 @@ use std::sync::Arc;
 impl Instance {
     /// The end of a restore WITH NORECOVERY: the database stays RESTORING.
     pub fn leave_restoring(&self, restoring: Restoring) -> Result<(), EngineError> {
-        restoring.settle().map(drop)
+        self.settle(restoring).map(drop)
+    }
+
+    /// Makes what was restored durable. Its pages are no longer suspect.
+    fn settle(&self, restoring: Restoring) -> Result<Settled, EngineError> {
+        let settled = restoring.settle()?;
+        for file in settled.files.keys() {
+            let suspects = &self.shared.instruments.suspects;
+            suspects.note_restored(settled.listed.id, *file);
+        }
+        Ok(settled)
     }
 
     /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
     pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        self.recover_settled(restoring.settle()?)
+        self.recover_settled(self.settle(restoring)?)
     }
 
     /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.

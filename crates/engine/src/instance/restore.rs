@@ -401,10 +401,6 @@ impl Restoring {
         self.write_headers()?;
         let end = self.log.last_lsn();
         self.log.finish(self.checkpoint)?;
-        for file in self.files.keys() {
-            let suspects = &self.shared.instruments.suspects;
-            suspects.note_restored(self.listed.id, *file);
-        }
         let (listed, files) = (self.listed, self.files);
         Ok(Settled { listed, files, end })
     }

@@ -4,6 +4,7 @@
 //! or logged: the pages are forgotten, and the next attempt to open the database finds what this one found.
 
 use super::open::{Opening, begin, log_error, open_primary};
+use crate::checking::{Leftover, finish_repair};
 use crate::database::Registration;
 use crate::files::{ParsedFile, files_in_pool};
 use crate::shared::{Moved, Shared};
@@ -44,9 +45,12 @@ pub(crate) fn open_log(
         home: path.parent().unwrap_or(Path::new("")).to_path_buf(),
         ..Moved::default()
     };
-    crate::checking::finish_repair(shared, path, &moved)?;
+    if finish_repair(shared, path, &moved)? != Leftover::Nothing {
+        // A repair in EMERGENCY has put the log out of use.
+        return Err(EngineError::refused(9004, &[name.into()]));
+    }
     let primary = open_primary(shared, path)?;
-    let mut opening = begin(shared, (id, name), &moved, primary)?;
+    let mut opening = begin(shared, (id, name), &moved, (primary, false))?;
     redo_primary(&mut opening)?;
     let bad = |what: String| EngineError::Damaged(what);
     let found = files_in_pool(&opening.store, &|file| file == FileId(1))?;
