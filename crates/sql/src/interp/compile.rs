@@ -44,6 +44,8 @@ pub(super) fn compile(run: &mut Run<'_>, statements: &[Stmt]) -> Result<()> {
     let (scope, set) = (run.cx.scope.clone(), run.cx.set.clone());
     let compiled = all(run, statements, plans);
     (run.cx.scope, run.cx.set) = (scope, set);
+    // Names were looked up in each database that the text uses: the session must not stay there.
+    run.cx.sessions.rest();
     compiled?;
     plans.note_compiled();
     Ok(())
