@@ -1,6 +1,7 @@
 //! DBCC CHECKDB from the shell: damage on the disk is named, put in plain words, and repaired.
 
 use super::{err, furrow, out, text};
+use furrow_io::time::{Duration, sleep};
 use furrow_io::{Access, Open, SystemVolume, Volume};
 use std::path::Path;
 use std::process::Output;
@@ -135,4 +136,164 @@ fn a_damaged_table_is_named_with_its_pages_and_repaired_with_the_loss_of_their_r
     let rows = told(directory.path(), "USE hurt; SELECT COUNT(*) AS n FROM t");
     let rows: u32 = rows.lines().last().unwrap().parse().unwrap();
     assert!((2_900..3_000).contains(&rows), "{rows}");
+}
+
+#[test]
+fn the_statements_that_a_check_names_restore_the_damaged_pages() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = made(directory.path());
+    let media = |name: &str| text(&directory.path().join(name)).to_owned();
+    told(
+        directory.path(),
+        &format!(
+            "ALTER DATABASE hurt SET RECOVERY FULL; \
+             BACKUP DATABASE hurt TO DISK = '{}', DISK = '{}'; \
+             UPDATE hurt.dbo.t SET v = v + 1 WHERE id % 10 = 0; \
+             BACKUP LOG hurt TO DISK = '{}'; \
+             UPDATE hurt.dbo.t SET v = v + 1 WHERE id % 7 = 0",
+            media("full.1"),
+            media("full.2"),
+            media("log.1")
+        ),
+    );
+    let sums = "SELECT COUNT(*), SUM(v) FROM hurt.dbo.t";
+    let before = told(directory.path(), sums);
+    let page = leaf_of(directory.path(), 1);
+    flip(&path, page);
+    let found = sql(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let all = format!("{}{}", out(&found), err(&found));
+    let statements: Vec<&str> = all
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("RESTORE "))
+        .collect();
+    assert_eq!(statements.len(), 3, "{all}");
+    assert!(
+        statements[0].contains(&format!("PAGE = '1:{page}'")),
+        "{all}"
+    );
+    let suspect = "SELECT page_id, event_type, error_count FROM msdb.dbo.suspect_pages";
+    let row = |event: u32| format!("{page},{event},1");
+    let noted = told(directory.path(), suspect);
+    assert_eq!(noted.lines().last(), Some(&*row(2)), "{noted}");
+    told(directory.path(), &statements.join(" "));
+    assert_eq!(told(directory.path(), sums), before);
+    let noted = told(directory.path(), suspect);
+    assert_eq!(noted.lines().last(), Some(&*row(4)), "{noted}");
+    let clean = told(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    assert_eq!(clean, "");
+    // Without the files of the backup there is no such advice.
+    flip(&path, page);
+    SystemVolume::new()
+        .remove(Path::new(&media("full.2")))
+        .unwrap();
+    let found = sql(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let all = format!("{}{}", out(&found), err(&found));
+    assert!(!all.contains("RESTORE DATABASE"), "{all}");
+    assert!(all.contains("is the last resort"), "{all}");
+    told(directory.path(), "DROP DATABASE hurt");
+    let noted = told(directory.path(), suspect);
+    assert!(!noted.contains(&page.to_string()), "{noted}");
+}
+
+#[test]
+fn a_repair_that_is_killed_leaves_the_database_of_before_or_the_repaired_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = made(directory.path());
+    let page = leaf_of(directory.path(), 1);
+    flip(&path, page);
+    let data = Path::new(&path).parent().unwrap().to_path_buf();
+    let left = || {
+        let files = SystemVolume::new().list(&data).unwrap();
+        let names = files.iter().map(|path| path.display().to_string());
+        names.filter(|name| name.contains("_MSSQL_")).count()
+    };
+    let order =
+        "ALTER DATABASE hurt SET SINGLE_USER; DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS)";
+    for round in 0..6_u64 {
+        let mut child = furrow()
+            .args(["sql", "--pool", "8MB", "--instance"])
+            .arg(directory.path().join("instance"))
+            .args(["-Q", order])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(20 + 60 * round));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let found = sql(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+        let all = format!("{}{}", out(&found), err(&found));
+        assert_eq!(left(), 0, "round {round}: {all}");
+        if all.is_empty() {
+            break;
+        }
+        assert!(all.contains(&format!("(1:{page})")), "round {round}: {all}");
+    }
+    let repaired = sql(directory.path(), order);
+    assert!(repaired.status.success() || !err(&repaired).is_empty());
+    let clean = told(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    assert_eq!(clean, "");
+    assert_eq!(left(), 0);
+}
+
+#[test]
+fn a_database_whose_log_is_gone_is_read_in_emergency_and_repaired() {
+    let directory = tempfile::tempdir().unwrap();
+    made(directory.path());
+    // A process that ends in the middle of its work.
+    let log = told(
+        directory.path(),
+        "USE hurt; SELECT physical_name FROM sys.database_files WHERE file_id = 2",
+    );
+    let mut child = furrow()
+        .args(["sql", "--pool", "8MB", "--instance"])
+        .arg(directory.path().join("instance"))
+        .args([
+            "-Q",
+            "UPDATE hurt.dbo.t SET v = v + 1 WHERE id = 5; CHECKPOINT; \
+             RAISERROR('ready', 0, 1) WITH NOWAIT; WAITFOR DELAY '00:05:00'",
+        ])
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 1];
+    std::io::Read::read_exact(&mut child.stdout.take().unwrap(), &mut said).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    SystemVolume::new()
+        .remove(Path::new(log.lines().last().unwrap()))
+        .unwrap();
+    let state = "SELECT state_desc FROM sys.databases WHERE name = 'hurt'";
+    let states = told(directory.path(), state);
+    assert!(!states.contains("ONLINE"), "{states}");
+    // In one process: an instance that starts tries to recover the database.
+    let script = "ALTER DATABASE hurt SET EMERGENCY; \
+        SELECT state_desc FROM sys.databases WHERE name = 'hurt'; \
+        SELECT COUNT(*) AS n FROM hurt.dbo.t";
+    let seen = told(directory.path(), script);
+    assert!(
+        seen.contains("EMERGENCY") && seen.contains("3000"),
+        "{seen}"
+    );
+    let repaired = sql(
+        directory.path(),
+        "ALTER DATABASE hurt SET EMERGENCY; ALTER DATABASE hurt SET SINGLE_USER; USE hurt; \
+         DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS) WITH NO_INFOMSGS; \
+         SELECT state_desc, user_access_desc FROM sys.databases WHERE name = 'hurt'",
+    );
+    let all = format!("{}{}", out(&repaired), err(&repaired));
+    for part in [
+        "The log for database 'hurt' has been rebuilt",
+        "ONLINE,SINGLE_USER",
+    ] {
+        assert!(all.contains(part), "{part}: {all}");
+    }
+    assert_eq!(
+        told(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS"),
+        ""
+    );
+    let more = "ALTER DATABASE hurt SET MULTI_USER; INSERT hurt.dbo.t VALUES (9999, 1, 'x'); \
+        SELECT COUNT(*) AS n FROM hurt.dbo.t";
+    assert!(told(directory.path(), more).contains("3001"));
 }
