@@ -293,8 +293,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Closes sessions in other databases, in which nothing is open, so that these databases can be dropped, closed
-    /// or detached.
+    /// Closes sessions in other databases, in which nothing is open, so that these databases can be dropped,
+    /// closed or detached.
     pub fn rest(&mut self) {
         if self.count > 0 || self.in_statement {
             return;

@@ -7,8 +7,8 @@
 //! # Repair
 //! 1. The database is opened as any other, with its log. If that works, nothing of it is lost, and the repair
 //!    is an ordinary one.
-//!    If it fails for a reason that another log would not remove (an old copy of a file, a file in use, a full
-//!    disk), that is the error of the repair ([`would_a_new_log_help`]).
+//!    If it fails for a reason that another log would not remove (an old copy of a file, a file in use, a
+//!    full disk), that is the error of the repair ([`would_a_new_log_help`]).
 //! 2. Else a copy of the log is kept, and the images of double-write files are put back.
 //! 3. New contents of pages are computed from the data files alone (`furrow_check::repair`).
 //! 4. They are written by a journal that says that the log is lost (`crate::checking`). Opening the database
@@ -111,8 +111,8 @@ impl Instance {
         Ok(())
     }
 
-    /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there is no
-    /// log. 5120 where another program uses it.
+    /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there
+    /// is no log. 5120 where another program uses it.
     fn keep_log(&self, log: &Path) -> Result<Option<PathBuf>, EngineError> {
         let volume = &*self.shared.volume;
         if log.as_os_str().is_empty() || !volume.exists(log)? {
@@ -225,9 +225,10 @@ fn is_of_medium(error: &EngineError) -> bool {
     matches!(error, EngineError::Io(io) if matches!(&io.kind, IoErrorKind::Os(EIO, _)))
 }
 
-/// Whether a database that cannot be opened for this reason may be opened with another log. Not where files are
-/// of another time (5173, 9003): with a new log nothing would show that. Not where the system lacks something
-/// at this moment: memory, space, descriptors, a file that another program uses, another version (40517).
+/// Whether a database that cannot be opened for this reason may be opened with another log. Not where
+/// files are of another time (5173, 9003): with a new log nothing would show that. Not where the system
+/// lacks something at this moment: memory, space, descriptors, a file that another program uses, another
+/// version (40517).
 fn would_a_new_log_help(error: &EngineError, volume: &dyn Volume, log: &Path) -> bool {
     let is_for_now = |error: &IoError| {
         let lost = error.kind == IoErrorKind::NotFound && *error.path == *log;

@@ -220,7 +220,7 @@ impl Instance {
                 0 => Access::Log,
                 _ => Access::Data,
             };
-            // What cannot be read stays in nobody's way: it is to be restored, too.
+            // A file that cannot be read does no harm: it is to be restored, too.
             let Ok(file) = self.shared.volume.open(&plan.path, Open::Existing, access) else {
                 continue;
             };

@@ -75,7 +75,7 @@ pub(crate) fn open_resting(shared: &Shared, primary: &Path) -> Result<RestingPri
 /// In which state files are opened for reading only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Shut down cleanly, where that can be told.
+    /// Shut down cleanly, where the files show that.
     Resting,
     /// As they are.
     Emergency,

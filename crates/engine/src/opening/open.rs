@@ -155,7 +155,7 @@ pub(crate) fn open(
     Ok(database)
 }
 
-/// What is said of a database whose log was made anew by an EMERGENCY repair.
+/// The message about a database whose log an EMERGENCY repair created.
 fn log_rebuilt(name: &str) -> Message {
     let text = format!(
         "Warning: The log for database '{name}' has been rebuilt. Transactional consistency has been lost: \

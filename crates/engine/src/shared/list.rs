@@ -47,8 +47,8 @@ pub(crate) struct DatabaseList {
     home: Option<[Arc<dyn File>; 2]>,
     generation: u64,
     pub(crate) databases: Vec<Listed>,
-    /// Databases whose closed files a repair or a backup of the log works on: they cannot be opened, replaced or
-    /// removed meanwhile.
+    /// Databases whose closed files a repair or a backup of the log works on: they cannot be opened, replaced
+    /// or removed meanwhile.
     pub(crate) repairing: Vec<u16>,
 }
 

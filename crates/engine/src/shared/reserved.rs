@@ -1,4 +1,4 @@
-//! A closed database that nobody else may open, replace or remove.
+//! A closed database that no other caller may open, replace or remove.
 
 use super::{DatabaseList, Shared};
 use std::sync::Arc;

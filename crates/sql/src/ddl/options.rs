@@ -215,7 +215,7 @@ impl Act<'_, '_> {
         }
     }
 
-    /// EMERGENCY: nobody may be in it.
+    /// EMERGENCY: no session may be in the database.
     fn emergency(&mut self) -> Result<()> {
         self.leave_alone()?;
         match self.run.cx.server.instance().set_emergency(self.name) {
@@ -224,7 +224,7 @@ impl Act<'_, '_> {
         }
     }
 
-    /// Sees to it that nobody is in the database, if it is open: 5070 where this session is.
+    /// Makes sure that no session is in the database, if it is open: 5070 where this session is.
     fn leave_alone(&mut self) -> Result<()> {
         let in_use = || refuse(5070, &[self.name.into()]);
         if let Ok(db) = self.run.cx.server.instance().database(self.name) {

@@ -3,9 +3,9 @@
 //! `msdb` is an ordinary database with the number 4. A server that has none creates it at its start. A user's
 //! database that had this name before is left alone.
 //! Its tables have SQL Server's names and columns, so that scripts which read the history run unchanged.
-//! BACKUP and RESTORE write their history in a separate transaction after they have succeeded: if the history
-//! cannot be written (3009), they have succeeded nevertheless. Events of suspect pages are written in the same
-//! way after the next statement.
+//! BACKUP and RESTORE write their history in a separate transaction after they have succeeded: if the
+//! history cannot be written (3009), they have succeeded nevertheless. Events of suspect pages are written in
+//! the same way after the next statement.
 
 mod history;
 mod suspects;

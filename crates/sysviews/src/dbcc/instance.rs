@@ -59,7 +59,7 @@ pub(super) static COMMANDS: &[Command] = &[
         name: "FREESYSTEMCACHE",
         syntax: "DBCC FREESYSTEMCACHE ('ALL' | 'SQL Plans' | 'Object Plans') \
             [WITH MARK_IN_USE_FOR_REMOVAL, NO_INFOMSGS]",
-        text: "Empties the caches of batches that have been read, of all connections, as DBCC FREEPROCCACHE does.",
+        text: "As DBCC FREEPROCCACHE: empties the caches of batches that have been read, of all connections.",
         options: &["MARK_IN_USE_FOR_REMOVAL", "NO_INFOMSGS"],
         run: free_system_cache,
     },

@@ -65,14 +65,11 @@ fn shade(of_even: f64) -> u64 {
 
 fn draw(balances: &[Balance], size: Size) -> Svg {
     let row = if size.narrow { 26.0 } else { 34.0 };
-    let left = room_for(
-        balances.iter().map(|balance| &*balance.level),
-        if size.narrow {
-            (30.0, size.width * 0.36)
-        } else {
-            (60.0, 200.0)
-        },
-    );
+    let bounds = match size.narrow {
+        true => (30.0, size.width * 0.36),
+        false => (60.0, 200.0),
+    };
+    let left = room_for(balances.iter().map(|balance| &*balance.level), bounds);
     let log_width = if size.narrow { 44.0 } else { 74.0 };
     let gap = 14.0;
     let right = size.width - log_width - gap;
