@@ -264,6 +264,15 @@ fn a_level_that_makes_no_difference_is_not_said_to_explain_one() {
 }
 
 #[test]
+fn waits_that_grew_by_more_than_the_time_are_no_share_of_it() {
+    let mut results = samples::conclusive();
+    results.attribution.share = Some(9.78);
+    let page = render(&results);
+    assert!(!page.contains("978%"));
+    assert!(page.contains("changed by 9.78 times the change of the elapsed time"));
+}
+
+#[test]
 fn the_alignment_of_volumes_and_what_does_not_fit_are_on_the_page() {
     let page = render(&samples::two_runs());
     assert!(page.contains("Alignment: "));

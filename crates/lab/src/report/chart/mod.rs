@@ -116,6 +116,7 @@ pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
 
 /// The name of a level under its place. One that is too wide has a line for each factor.
 pub(super) fn level_label(svg: &mut Svg, (x, y): (f64, f64), name: &str, width: f64) {
+    let width = width - 8.0;
     let whole = super::svg::short(name, width);
     let lines: Vec<&str> = match whole == name {
         true => vec![name],

@@ -1,6 +1,6 @@
 //! Question, answer, and why: what most readers will ever read.
 
-use crate::report::words::{bytes, duration, moment, percent};
+use crate::report::words::{bytes, duration, figure, moment, percent};
 use crate::results::{Badge, Confidence, Results};
 use maud::{Markup, html};
 
@@ -107,6 +107,10 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
         @if !unknown {
             p {
                 @match why.share {
+                    // Waits grew by more than the time: of several workers at once, or in place of others.
+                    Some(share) if share > 1.0 => {
+                        "The time there changed by " (figure(share)) " times the change of the elapsed time."
+                    }
                     Some(share) => { (percent(share)) " of the change in time lies there." }
                     None => {
                         "No difference between the levels was shown; this is what fills the time at each."

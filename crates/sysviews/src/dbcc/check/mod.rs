@@ -245,7 +245,7 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     reporter.objects(request.options.depth != Depth::Physical);
     reporter.closing();
     reporter.means();
-    // In EMERGENCY the log is made anew, be there damage or not.
+    // In EMERGENCY the log is replaced, whether or not there is damage.
     let is_in_emergency = db.state() == DatabaseState::Emergency;
     if request.repair == Some(Order::DataLoss) && (!clean || is_in_emergency) {
         Reporter::log(run, &request, &checked, 0);
