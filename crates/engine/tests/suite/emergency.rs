@@ -246,7 +246,7 @@ fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repai
     println!("FURROW_SEED={seed}");
     let mut rng = seeded(seed);
     let mut seen = 0;
-    for n in 1..40 {
+    for n in (1..=15).cycle().take(120) {
         let (volume, torn) = torn_without_its_log(&mut rng, n);
         if torn.is_empty() {
             continue;
@@ -254,7 +254,17 @@ fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repai
         seen += 1;
         let instance = start(&volume).unwrap();
         enter(&instance).unwrap();
-        let repaired = repair(&instance).unwrap();
+        // A catalog of which a part was in the log alone may not be one that can be opened.
+        let Ok(repaired) = repair(&instance) else {
+            assert_ne!(state(&instance), DatabaseState::Online, "seed {seed}, {n}");
+            continue;
+        };
+        let unread: Vec<PageId> = (repaired.found.iter())
+            .filter(|finding| finding.message.number == 8928)
+            .filter_map(|finding| finding.page)
+            .filter(|page| torn.contains(page))
+            .collect();
+        assert_eq!(unread, Vec::<PageId>::new(), "seed {seed}, {n}: {torn:?}");
         // Pages that had not been written at all were in the log alone.
         let lost: Vec<PageId> = (repaired.losses.iter())
             .flat_map(|loss| loss.pages.iter().copied())
@@ -271,6 +281,7 @@ fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repai
         }
         instance.abandon();
     }
+    println!("{seen} machines with torn pages");
     assert!(seen > 0, "no machine has torn pages");
 }
 
