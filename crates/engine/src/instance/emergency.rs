@@ -120,12 +120,7 @@ impl Instance {
         }
         let opened = volume.open(log, Open::Existing, Access::Log);
         drop(opened.map_err(|e| open_error(log, &e))?);
-        let mut kept = log.as_os_str().to_owned();
-        kept.push(".lost");
-        let kept = PathBuf::from(kept);
-        if volume.exists(&kept)? {
-            volume.remove(&kept)?;
-        }
+        let kept = free_path(volume, log)?;
         let copied = copy_file(volume, log, &kept, &furrow_observe::task::is_cancelled);
         let copied = copied.map_err(EngineError::from);
         let whole = copied.and_then(|()| EngineError::check_cancelled());
@@ -212,11 +207,28 @@ impl Instance {
                 Ok(done.repaired)
             }
             Err(error) => {
-                // Why the repair failed counts for more.
+                // The copy stays: the log may be replaced already. Why the repair failed counts for more.
                 let _emergency = self.return_to_emergency(&name, access);
                 Err(error)
             }
         }
+    }
+}
+
+/// `LOG.lost`, or `LOG.lost2` and so on: an earlier log that was kept is not overwritten.
+fn free_path(volume: &dyn Volume, log: &Path) -> Result<PathBuf, EngineError> {
+    let mut number = 1_u32;
+    loop {
+        let mut path = log.as_os_str().to_owned();
+        path.push(".lost");
+        if number > 1 {
+            path.push(number.to_string());
+        }
+        let path = PathBuf::from(path);
+        if !volume.exists(&path)? {
+            return Ok(path);
+        }
+        number += 1;
     }
 }
 
