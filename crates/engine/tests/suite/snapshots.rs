@@ -3,11 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
+use crate::repair_crash::start;
 use crate::simulated::{self, new_volume};
 use crate::tables_common::s;
 use furrow_engine::{
     BulkOptions, ColumnSpec, Database, DatabaseState, EngineError, FileChange, FileSpec, IndexSpec,
-    Instance, InstanceConfig, ScanSpec, Session, Shrink, SnapshotSpec, TableSpec,
+    Instance, ScanSpec, Session, Shrink, SnapshotSpec, TableSpec,
 };
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageType};
 use furrow_io::random::{Rng, SeededRng, seeded};
@@ -23,19 +24,6 @@ use std::sync::{Arc, mpsc};
 type Rows = BTreeMap<i64, i32>;
 
 const ROWS: i64 = 120;
-
-/// An instance without threads of its own: a run is the same every time.
-fn start(volume: &SimVolume) -> Result<Arc<Instance>, EngineError> {
-    let config = InstanceConfig {
-        directory: Some("inst".into()),
-        pool_pages: 256,
-        double_write_pages: 64,
-        readers: 0,
-        background: false,
-        ..InstanceConfig::default()
-    };
-    Instance::start(Arc::new(volume.clone()), config)
-}
 
 fn table() -> TableSpec {
     let note = DataType::sized(TypeId::VarChar, 1_500);
