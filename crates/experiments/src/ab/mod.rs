@@ -27,11 +27,11 @@ pub use options::{Options, Typed};
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::settings::Settings;
 use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, quoted};
-use crate::workloads::figures;
 use crate::workloads::inserts::{self, Inserts, Layout};
-use crate::workloads::load::{self, End, Load, Worked};
+use crate::workloads::load::{End, Load, Work, Worked};
 use crate::workloads::place::{RunPlace, clear, failed};
 use crate::workloads::script::Script;
+use crate::workloads::{figures, latched};
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
@@ -70,7 +70,7 @@ impl Ab {
 
     fn side(&self, cell: &Cell) -> &Settings {
         let key = cell.level(FACTOR).map(|level| level.key.as_str());
-        if key == Some(self.options.b.to_string().as_str()) {
+        if key == Some(self.options.labels()[1].as_str()) {
             &self.options.b
         } else {
             &self.options.a
@@ -161,12 +161,10 @@ impl Plugin for Ab {
 
 impl Experiment for Ab {
     fn subject(&self) -> results::Experiment {
+        let [a, b] = self.options.labels();
         results::Experiment {
             name: Ab::NAME.to_string(),
-            question: format!(
-                "Does \"{}\" make a difference against \"{}\"?",
-                self.options.b, self.options.a
-            ),
+            question: format!("Does \"{b}\" make a difference against \"{a}\"?"),
             target: self.target.name(),
             database: "a fresh one for each run".to_string(),
             workload: self.options.workload(),
@@ -180,7 +178,7 @@ impl Experiment for Ab {
     }
 
     fn factors(&self) -> Vec<Factor> {
-        let (a, b) = (self.options.a.to_string(), self.options.b.to_string());
+        let [a, b] = self.options.labels();
         vec![Factor::words(FACTOR, &[&a, &b])]
     }
 
@@ -275,18 +273,17 @@ impl Experiment for Ab {
         let place = self.place.as_ref();
         let place = place.ok_or_else(|| StepError::Failed("no database is open".to_owned()))?;
         let load = self.load(&place.name);
-        let worked = match &self.options.load {
-            Some(text) => {
-                let script = Script { text: text.clone() };
-                load::run(self.target.as_ref(), &load, &script, context)?
-            }
-            None => {
-                let rows_per_commit = self.options.rows_per_commit;
-                let work = Inserts { rows_per_commit };
-                load::run(self.target.as_ref(), &load, &work, context)?
-            }
+        let work: Box<dyn Work> = match &self.options.load {
+            Some(text) => Box::new(Script { text: text.clone() }),
+            None => Box::new(Inserts {
+                rows_per_commit: self.options.rows_per_commit,
+            }),
         };
-        Ok(self.record(&worked))
+        let target = self.target.as_ref();
+        let (worked, latches) = latched::measured(target, &load, work.as_ref(), context)?;
+        let mut run = self.record(&worked);
+        latched::keep(&mut run, &latches)?;
+        Ok(run)
     }
 
     fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
+/// Letters of a side's settings up to which they are its name.
+const LONGEST_LABEL: usize = 60;
 const QUICK_BYTES: u64 = 128 * MIB;
 const USUAL_BYTES: u64 = 512 * MIB;
 const QUICK_SECONDS: f64 = 3.0;
@@ -222,7 +224,25 @@ impl Options {
             size_text(self.file_bytes()),
             size_text(self.log_bytes),
             size_text(self.pool_bytes)
-        )
+        ) + &self.sides_text()
+    }
+
+    /// What reports call the sides: their settings, or where those are long `side A` and `side B`.
+    pub fn labels(&self) -> [String; 2] {
+        let sides = [self.a.to_string(), self.b.to_string()];
+        if sides.iter().all(|side| side.len() <= LONGEST_LABEL) {
+            return sides;
+        }
+        ["side A".to_owned(), "side B".to_owned()]
+    }
+
+    /// The settings of both sides, where their names do not say them.
+    fn sides_text(&self) -> String {
+        let sides = [self.a.to_string(), self.b.to_string()];
+        if self.labels() == sides {
+            return String::new();
+        }
+        format!("; side A: {}; side B: {}", self.a, self.b)
     }
 
     /// The settings that the plan records, scripts included.

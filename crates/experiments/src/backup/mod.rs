@@ -185,10 +185,10 @@ impl Experiment for Backup {
             target: self.target.name(),
             database: "one, made once".to_owned(),
             workload: format!(
-                "full backups of a table of {} with CHECKSUM; pool {}, {} users beside it",
+                "full backups of a table of {} with CHECKSUM; pool {}{}",
                 size_text(self.options.total_bytes),
                 size_text(self.options.pool_bytes),
-                self.options.users
+                beside::users_text(self.options.users)
             ),
             factor: factor_words(&self.factors()),
             response: results::Response::elapsed_time(),

@@ -2,6 +2,7 @@
 
 use crate::drives::{Place, Places};
 use crate::plugin::Start;
+use crate::workloads::beside::users_text;
 use crate::workloads::prepared::Contents;
 use clap::{Args, ValueEnum};
 use furrow_lab::design::{Cell, Factor};
@@ -197,16 +198,19 @@ impl Options {
     /// What is same in every run, in one sentence.
     pub fn workload(&self) -> String {
         format!(
-            "DBCC CHECKDB of a table of {}{} over {} files; pool {}, {} users beside it",
+            "DBCC CHECKDB of a table of {}{} over {}; pool {}{}",
             size_text(self.total_bytes),
             if self.has_indexes {
                 " with two nonclustered indexes"
             } else {
                 ""
             },
-            self.files,
+            match self.files {
+                1 => "1 file".to_owned(),
+                files => format!("{files} files"),
+            },
             size_text(self.pool_bytes),
-            self.users
+            users_text(self.users)
         )
     }
 

@@ -3,6 +3,7 @@
 use super::options::Mode;
 use furrow_lab::results::{
     Chart, Curve, Panel, Point, Published, PublishedPoint, Results, Run, Section, SheetTable,
+    Verdict,
 };
 use furrow_stats::mean;
 use serde::{Deserialize, Serialize};
@@ -125,6 +126,28 @@ fn cap(cells: &[CellMeans]) -> Option<&CellMeans> {
     cells.iter().find(|cell| cell.seconds <= AS_GOOD * best)
 }
 
+/// Whether a degree was shown to be faster than the least one.
+fn is_faster(results: &Results, mode: &str, cells: &[CellMeans], cell: &CellMeans) -> bool {
+    let dop = cell.dop.to_string();
+    let alone = || {
+        let verdict = results.level(&dop)?.verdict?;
+        Some(verdict == Verdict::Better)
+    };
+    let is_shown = results.is_shown_along(mode, &dop).or_else(alone);
+    let least = cells.first().map_or(0.0, |least| least.seconds);
+    is_shown == Some(true) && cell.seconds < least
+}
+
+/// The degree to cap a check at: the least that is as good as the best, where any is shown to be faster than
+/// the least.
+fn shown_cap<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
+    let mut others = cells.iter().skip(1);
+    others
+        .any(|cell| is_faster(results, mode, cells, cell))
+        .then(|| cap(cells))
+        .flatten()
+}
+
 /// The serial share by Amdahl's law, least squares through degree 1: `t(n) = t(1) (s + (1 - s) / n)`.
 fn serial_share(cells: &[CellMeans]) -> Option<f64> {
     let one = cells.iter().find(|cell| cell.dop == 1)?.seconds;
@@ -154,7 +177,13 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         format!("; this machine has {n} processors")
     });
     let verdict = |(mode, cells): &(String, Vec<CellMeans>)| {
-        let cap = cap(cells)?;
+        let Some(cap) = shown_cap(results, mode, cells) else {
+            let least = cells.first()?;
+            return Some(format!(
+                "{mode}: no degree is shown to be faster than {} ({:.0} MB/s)",
+                least.dop, least.rate
+            ));
+        };
         let serial = serial_share(cells);
         let law = serial.map_or(String::new(), |share| {
             format!(
@@ -167,12 +196,17 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             cap.dop, cap.rate
         ))
     };
-    let finding = match cap(cells) {
-        Some(cap) => format!(
+    let finding = match (shown_cap(results, first, cells), cells.first()) {
+        (Some(cap), _) => format!(
             "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{cpus}.",
             cap.dop, cap.seconds, cap.rate
         ),
-        None => "No run has figures.".to_owned(),
+        (None, Some(least)) => format!(
+            "No degree is shown to make a check ({first}) faster than degree {} does: {:.2} s, {:.0} \
+             MB/s{cpus}.",
+            least.dop, least.seconds, least.rate
+        ),
+        (None, None) => "No run has figures.".to_owned(),
     };
     vec![Section {
         heading: "How the check scales".to_owned(),

@@ -132,10 +132,10 @@ impl Experiment for Restore {
             target: self.target.name(),
             database: "a copy, restored and checked in each run".to_owned(),
             workload: format!(
-                "restores of a table of {}, recovery included; pool {}, {} users beside it",
+                "restores of a table of {}, recovery included; pool {}{}",
                 size_text(self.options.total_bytes),
                 size_text(self.options.pool_bytes),
-                self.options.users
+                beside::users_text(self.options.users)
             ),
             factor: backup::factor_words(&self.factors()),
             response: results::Response::elapsed_time(),

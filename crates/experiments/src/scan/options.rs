@@ -210,7 +210,7 @@ impl Options {
     /// The buffer pool.
     pub(crate) fn pool_bytes(&self) -> u64 {
         let bytes = self.pool.unwrap_or(self.bytes() / 4 * 5 + 16 * MIB);
-        bytes.div_ceil(8 << 10) * (8 << 10)
+        bytes.next_multiple_of(MIB)
     }
 
     /// The load in one sentence.
@@ -231,9 +231,9 @@ impl Options {
         let reports: Vec<&str> = reports.map(|query| query.word()).collect();
         if !reports.is_empty() {
             words.push(format!(
-                "{} run{s} a report over {} warehouses of the order-entry load ({})",
+                "{} run{s} a report over {} of the order-entry load ({})",
                 who.trim_end_matches(" scans").trim_end_matches(" scan"),
-                self.scale.warehouses,
+                self.scale.warehouses_text(),
                 reports.join(", ")
             ));
         }

@@ -8,7 +8,6 @@ use crate::workloads::order_entry::{self as order_entry, HotRows, Population};
 use crate::workloads::place::failed;
 use crate::workloads::prepared::session_in;
 use furrow_lab::experiment::{RunContext, StepError};
-use furrow_lab::terminal::Live;
 use std::sync::atomic::AtomicBool;
 
 /// The tables have the same rows in every database of every experiment.
@@ -34,14 +33,7 @@ impl Reports {
         context: &mut RunContext<'_>,
     ) -> Result<(), StepError> {
         let cancel = context.cancel_flag();
-        let mut live = |share: f64| {
-            context.live(&Live {
-                share: Some(share),
-                rate: None,
-                rate_unit: "rows/s".to_owned(),
-                free_bytes: None,
-            });
-        };
+        let mut live = |share: f64| context.live_share(share);
         self.load(target, database, options, (cancel, &mut live))
     }
 

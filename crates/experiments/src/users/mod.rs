@@ -45,7 +45,6 @@ use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::{Forecast, Reset};
 use furrow_lab::results::{self, Better, Published, Results, Run, Section};
-use furrow_lab::terminal::Live;
 use options::Setting;
 use own_figures::figures_of;
 use std::collections::BTreeMap;
@@ -123,14 +122,7 @@ impl Users {
         place.start(self.target.as_mut(), &startup, &layout, context)?;
         let population = self.population();
         let cancel = context.cancel_flag();
-        let mut live = |share: f64| {
-            context.live(&Live {
-                share: Some(share),
-                rate: None,
-                rate_unit: "rows/s".to_owned(),
-                free_bytes: None,
-            });
-        };
+        let mut live = |share: f64| context.live_share(share);
         let target = self.target.as_ref();
         order_entry::load(
             target,
@@ -293,10 +285,10 @@ impl Experiment for Users {
         }
         let first = peak_bytes.first().map(|(volume, _)| volume.clone());
         peak_bytes.extend(first.map(|volume| (volume, 2 * self.target.instance_bytes())));
-        let warehouses = f64::from(self.options.scale.warehouses);
+        let warehouses = self.options.scale.warehouses_text();
         let create = self.layout(&place).create_statement();
         let mut steps = vec![format!(
-            "once for each number of files: load {warehouses} warehouses, detach"
+            "once for each number of files: load {warehouses}, detach"
         )];
         steps.extend(create.lines().map(str::to_owned));
         steps.push("copy the files, attach them, scan every table".to_owned());
@@ -306,7 +298,8 @@ impl Experiment for Users {
         ));
         steps.push("check the 12 consistency conditions, stop, remove every file".to_owned());
         Forecast {
-            seconds: self.options.seconds + ASSUMED_OVERHEAD_S * warehouses.max(1.0),
+            seconds: self.options.seconds
+                + ASSUMED_OVERHEAD_S * f64::from(self.options.scale.warehouses.max(1)),
             peak_bytes,
             bytes_written: self.options.scale.bytes() + self.options.seconds as u64 * (4 << 20),
             steps,

@@ -241,7 +241,7 @@ impl Options {
 
     pub(super) fn pool_bytes(&self) -> u64 {
         let bytes = self.pool.unwrap_or(self.scale.bytes() / 4 * 5 + 64 * MIB);
-        bytes.div_ceil(8 << 10) * (8 << 10)
+        bytes.next_multiple_of(MIB)
     }
 
     /// The load in one sentence.
@@ -255,10 +255,10 @@ impl Options {
             part => format!(" with 1/{part} of the rows"),
         };
         format!(
-            "order entry: {} warehouses{part}, hot rows {}, five transactions as {}, {pace}, for {} s; \
+            "order entry: {}{part}, hot rows {}, five transactions as {}, {pace}, for {} s; \
              log {}, \
              pool {}",
-            self.scale.warehouses,
+            self.scale.warehouses_text(),
             self.hot_rows.word(),
             self.calling.word(),
             self.seconds,

@@ -23,6 +23,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 const PHASES: usize = 2;
 const BESIDE: usize = 1;
 
+/// `, 16 users beside it`, for the description of a load; nothing where there are none.
+pub(crate) fn users_text(users: u32) -> String {
+    match users {
+        0 => String::new(),
+        1 => ", 1 user beside it".to_owned(),
+        users => format!(", {users} users beside it"),
+    }
+}
+
 /// How a statement is run.
 #[derive(Clone)]
 pub(crate) struct Statement<'a> {

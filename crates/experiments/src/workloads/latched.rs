@@ -2,9 +2,10 @@
 //! load say in the same words.
 
 use super::load::{self, Load, Work, Worked};
+use super::page_latches::{self, PageLatch};
 use super::place::failed;
 use super::prepared::session_in;
-use super::{figures, latch_model, page_latches};
+use super::{figures, latch_model};
 use crate::targets::Target;
 use furrow_lab::design::Factor;
 use furrow_lab::experiment::{RunContext, StepError};
@@ -24,16 +25,32 @@ pub(crate) fn run(
     volumes: &[PathBuf],
     context: &mut RunContext<'_>,
 ) -> Result<(Run, Worked), StepError> {
+    let (worked, latches) = measured(target, load, work, context)?;
+    let mut run = Run::default();
+    figures::fill(&mut run, &worked, load.unit, word, volumes);
+    keep(&mut run, &latches)?;
+    Ok((run, worked))
+}
+
+/// Runs the load. What was worked, and the waits for latches of pages meanwhile.
+pub(crate) fn measured(
+    target: &dyn Target,
+    load: &Load,
+    work: &dyn Work,
+    context: &mut RunContext<'_>,
+) -> Result<(Worked, Vec<PageLatch>), StepError> {
     let mut session = session_in(target, &load.database).map_err(failed)?;
     let before = page_latches::read(session.as_mut()).map_err(failed)?;
     let worked = load::run(target, load, work, context)?;
     let after = page_latches::read(session.as_mut()).map_err(failed)?;
-    let mut run = Run::default();
-    figures::fill(&mut run, &worked, load.unit, word, volumes);
-    let kept = page_latches::keep(&mut run, &page_latches::since(&before, after));
-    kept.and_then(|()| latch_model::keep(&mut run))
-        .map_err(|e| StepError::Failed(e.to_string()))?;
-    Ok((run, worked))
+    Ok((worked, page_latches::since(&before, after)))
+}
+
+/// Puts the waits for latches of pages into a run.
+pub(crate) fn keep(run: &mut Run, latches: &[PageLatch]) -> Result<(), StepError> {
+    let kept = page_latches::keep(run, latches);
+    kept.and_then(|()| latch_model::keep(run))
+        .map_err(|e| StepError::Failed(e.to_string()))
 }
 
 /// Waits for the latches of allocation pages, and how much of the time the busiest of them was held.

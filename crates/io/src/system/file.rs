@@ -4,7 +4,7 @@ use super::calls::{data_sync, full_sync};
 use super::lanes::Lanes;
 use super::options::{Engine, io_uring_available};
 use super::transfer::{self, Failure};
-use super::{crew, grow};
+use super::{grow, helpers};
 use crate::poison::Poison;
 use crate::{Access, File, Fill, IoError, IoErrorKind, IoOp, ReadRun, WriteRun};
 use parking_lot::Mutex;
@@ -80,7 +80,7 @@ impl SystemFile {
         }
         match self.engine {
             Engine::Auto if io_uring_available() => Way::Ring,
-            Engine::Auto | Engine::Threads => Way::Crew(runs - 1),
+            Engine::Auto | Engine::Threads => Way::Helpers(runs - 1),
             Engine::Plain => Way::Serial,
         }
     }
@@ -92,11 +92,11 @@ impl SystemFile {
         runs: impl Iterator<Item = T> + Send,
         each: impl Fn(T) -> Result<(), IoError> + Sync,
     ) -> Result<(), IoError> {
-        let Way::Crew(helpers) = way else {
+        let Way::Helpers(helpers) = way else {
             return { runs }.try_for_each(each);
         };
         let (runs, failure) = (Mutex::new(runs), Mutex::new(None));
-        crew::run(helpers, &|| {
+        helpers::run(helpers, &|| {
             while failure.lock().is_none() {
                 // The lock is held for the time of taking a run, not of doing it.
                 let next = runs.lock().next();
@@ -136,7 +136,7 @@ enum Way {
     Serial,
     Ring,
     /// With so many helpers at most.
-    Crew(usize),
+    Helpers(usize),
 }
 
 impl File for SystemFile {

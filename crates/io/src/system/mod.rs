@@ -4,7 +4,7 @@
 //! 1. Each run gets a *lane* (`lanes`): direct when its place and its memory are aligned as the device
 //!    wants, by a bounce buffer when only the memory is not, through the page cache when the place is not.
 //! 2. A batch of several runs is submitted to a ring (`ring`) at once and awaited, or, where io_uring is
-//!    refused, shared out among helper threads (`crew`). A single run goes by `preadv`/`pwritev`
+//!    refused, shared out among helper threads (`helpers`). A single run goes by `preadv`/`pwritev`
 //!    (`transfer`).
 //! 3. What a ring did not finish (a short transfer, `EAGAIN`) is finished by `transfer`, so that all
 //!    engines end in the same state and report the same errors.
@@ -41,9 +41,9 @@
 //! cache and logs that once), a kernel without io_uring (threads take its place).
 
 mod calls;
-mod crew;
 mod file;
 mod grow;
+mod helpers;
 mod lanes;
 mod options;
 #[cfg(target_os = "linux")]

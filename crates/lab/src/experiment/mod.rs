@@ -297,6 +297,16 @@ impl<'a> RunContext<'a> {
         }
     }
 
+    /// Shows the part of a load that is done, where nothing else is known of it.
+    pub fn live_share(&mut self, share: f64) {
+        self.live(&Live {
+            share: Some(share),
+            rate: None,
+            rate_unit: String::new(),
+            free_bytes: None,
+        });
+    }
+
     /// Whether the operator requested a stop.
     pub fn is_cancelled(&self) -> bool {
         self.cancel.load(Ordering::Relaxed)

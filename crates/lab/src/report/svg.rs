@@ -135,6 +135,15 @@ impl Svg {
         ));
     }
 
+    /// Text that is read from below and ends at a place.
+    pub(super) fn upright(&mut self, class: &str, (x, y): (f64, f64), text: &str) {
+        let (x, y) = (at(x), at(y));
+        self.put(format_args!(
+            r#"<text class="{class}" text-anchor="end" transform="rotate(-90 {x} {y})""#
+        ));
+        self.put(format_args!(r#" x="{x}" y="{y}">{}</text>"#, escape(text)));
+    }
+
     /// One of eight shapes, about `r` pixels in radius, chosen by `index`; colour class `b<index>`.
     pub(super) fn mark(
         &mut self,

@@ -40,6 +40,7 @@ pub use run::{
     Control, Event, FileIo, FileRole, LatchTotal, Latency, Run, RunStatus, Series, SpinTotal,
     WaitTotal,
 };
+pub(crate) use section::{ALONG, SHOWN};
 pub use section::{Chart, Curve, Mark, Panel, Point, Section, SheetTable};
 
 use crate::environment::Environment;
@@ -142,6 +143,19 @@ impl Results {
     #[must_use]
     pub fn baseline(&self) -> Option<&LevelResult> {
         self.levels.iter().find(|level| level.is_baseline)
+    }
+
+    /// Whether a point of a curve was shown to differ from the curve's first point; `None` where the plan has
+    /// no such curve.
+    #[must_use]
+    pub fn is_shown_along(&self, curve: &str, point: &str) -> Option<bool> {
+        let tables = self.sections.iter().flat_map(|section| &section.tables);
+        let along = tables.filter(|table| table.caption == ALONG);
+        let mut rows = along.flat_map(|table| &table.rows);
+        rows.find_map(|row| match row.as_slice() {
+            [name, at, .., shown] if name == curve && at == point => Some(shown == SHOWN),
+            _ => None,
+        })
     }
 
     /// The runs of a level that ended well, in order of start.

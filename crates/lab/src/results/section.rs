@@ -55,6 +55,11 @@ pub struct Panel {
     pub marks: Vec<Mark>,
 }
 
+/// The table that compares the points of each curve with its first one.
+pub(crate) const ALONG: &str = "Along each curve, against its first point";
+/// Its last column where a difference was shown.
+pub(crate) const SHOWN: &str = "shown";
+
 /// A curve.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {

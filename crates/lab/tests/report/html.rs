@@ -260,7 +260,36 @@ fn a_level_that_makes_no_difference_is_not_said_to_explain_one() {
     results.attribution.share = None;
     let page = render(&results);
     assert!(!page.contains("of the change in time lies there"));
+    // The table shows levels that differ, so the page does not say that none does.
+    assert!(page.contains("The time of the compared level hardly changed"));
+    for level in &mut results.levels {
+        level.verdict = None;
+    }
+    let page = render(&results);
     assert!(page.contains("this is what fills the time at each"));
+}
+
+#[test]
+fn a_cause_that_could_not_be_measured_is_no_proof_that_nothing_differs() {
+    let mut results = samples::conclusive();
+    results.attribution = furrow_lab::results::Attribution::default();
+    let page = render(&results);
+    assert!(!page.contains("No difference was shown"));
+    for run in &mut results.runs {
+        run.waits.clear();
+    }
+    let page = render(&results);
+    assert!(page.contains("Waits were not measured in these runs"));
+}
+
+#[test]
+fn names_of_levels_that_are_too_wide_for_a_phone_stand_upright() {
+    let mut results = samples::conclusive();
+    assert!(!render(&results).contains("rotate(-90"));
+    for level in &mut results.levels {
+        level.level += " / random keys, padded rows";
+    }
+    assert!(render(&results).contains("rotate(-90"));
 }
 
 #[test]

@@ -46,6 +46,14 @@ impl Scale {
         }
     }
 
+    /// The number of warehouses in words: "1 warehouse".
+    pub(crate) fn warehouses_text(&self) -> String {
+        match self.warehouses {
+            1 => "1 warehouse".to_owned(),
+            many => format!("{many} warehouses"),
+        }
+    }
+
     /// Orders of a district that are delivered when the load begins: 2,100 of 3,000.
     pub(crate) fn delivered(&self) -> u32 {
         self.customers / 10 * 7

@@ -1,6 +1,6 @@
 //! The main chart: every run as a dot, each level's mean with its interval, baseline, margin and knee.
 
-use super::{Plot, axis_title, level_label, level_positions, percent_tick, plain_tick, slot};
+use super::{LevelLabels, Plot, axis_title, level_positions, percent_tick, plain_tick, slot};
 use crate::report::MOST_ROWS;
 use crate::report::derive::mean;
 use crate::report::svg::{Anchor, Scale, Size, Svg, drawings, range};
@@ -156,20 +156,28 @@ fn reference(results: &Results, view: View) -> Option<f64> {
     }
 }
 
+/// Room for the names of levels, above the title of the axis.
+const FOOT: f64 = 44.0;
+
 fn draw(results: &Results, size: Size, view: View) -> Svg {
-    let height = if size.narrow { 330.0 } else { 430.0 };
-    let mut svg = Svg::new(size.width, height);
     let absolute = view == View::Absolute;
+    let left = if size.narrow { 46.0 } else { 62.0 };
+    let right = size.width
+        - if absolute {
+            if size.narrow { 52.0 } else { 60.0 }
+        } else {
+            14.0
+        };
+    let inset = if size.narrow { 28.0 } else { 66.0 };
+    let xs = level_positions(results, left + inset, right - inset);
+    let labels = LevelLabels::at(results, &xs);
+    let height = labels.extra(FOOT) + if size.narrow { 330.0 } else { 430.0 };
+    let mut svg = Svg::new(size.width, height);
     let plot = Plot {
-        left: if size.narrow { 46.0 } else { 62.0 },
-        right: size.width
-            - if absolute {
-                if size.narrow { 44.0 } else { 60.0 }
-            } else {
-                14.0
-            },
+        left,
+        right,
         top: 44.0,
-        bottom: height - 74.0,
+        bottom: height - 74.0 - labels.extra(FOOT),
     };
     let margin = margin_band(results, view);
     let mut values: Vec<f64> = Vec::new();
@@ -181,8 +189,6 @@ fn draw(results: &Results, size: Size, view: View) -> Svg {
     }
     values.extend(margin.iter().flat_map(|(low, high)| [*low, *high]));
     let y = Scale::new(range(values, 0.06), (plot.bottom, plot.top));
-    let inset = if size.narrow { 28.0 } else { 66.0 };
-    let xs = level_positions(results, plot.left + inset, plot.right - inset);
     if absolute {
         plot.value_axis(&mut svg, &y, plain_tick);
         ratio_axis(&mut svg, results, plot, &y);
@@ -197,7 +203,7 @@ fn draw(results: &Results, size: Size, view: View) -> Svg {
     for (level, x) in results.levels.iter().zip(&xs) {
         draw_level(&mut svg, results, level, view, (*x, width), &y, plot);
     }
-    draw_foot(&mut svg, results, size, plot, &xs);
+    draw_foot(&mut svg, results, (size, plot), &xs, &labels);
     draw_head(&mut svg, results, size, view);
     svg
 }
@@ -376,13 +382,19 @@ fn dot_tip(results: &Results, run: &Run) -> String {
 }
 
 /// Level names, and how often each came out as the knee.
-fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64]) {
+fn draw_foot<'a>(
+    svg: &mut Svg,
+    results: &'a Results,
+    (size, plot): (Size, Plot),
+    xs: &[f64],
+    labels: &LevelLabels<'a>,
+) {
     // If levels are too close for their figures, the answer box still has them.
     let room = slot(xs, 110.0) >= 34.0;
     let knee = results.knee.as_ref().filter(|_| room);
     let shares = knee.map(|knee| knee.shares.as_slice()).unwrap_or_default();
     for (level, x) in results.levels.iter().zip(xs) {
-        level_label(svg, (*x, plot.bottom + 20.0), &level.level, slot(xs, 110.0));
+        labels.draw(svg, (*x, plot.bottom + 20.0), &level.level);
         if let Some(share) = shares.iter().find(|share| share.level == level.level) {
             let text = chance(share.probability);
             svg.text("share", Anchor::Middle, *x, plot.bottom + 38.0, &text);
@@ -394,7 +406,7 @@ fn draw_foot(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64
         (false, true) => format!("{factor}; below: chance to be the knee"),
         (false, false) => format!("{factor}; below each: chance that it is the knee"),
     };
-    axis_title(svg, plot, plot.bottom + 62.0, &title);
+    axis_title(svg, plot, plot.bottom + 62.0 + labels.extra(FOOT), &title);
 }
 
 fn draw_head(svg: &mut Svg, results: &Results, size: Size, view: View) {

@@ -114,18 +114,71 @@ pub(super) fn slot(positions: &[f64], widest: f64) -> f64 {
         .fold(widest, f64::min)
 }
 
-/// The name of a level under its place. One that is too wide has a line for each factor.
-pub(super) fn level_label(svg: &mut Svg, (x, y): (f64, f64), name: &str, width: f64) {
-    let width = width - 8.0;
-    let whole = super::svg::short(name, width);
-    let lines: Vec<&str> = match whole == name {
-        true => vec![name],
-        false => name.split(" / ").collect(),
-    };
-    for (line, text) in lines.iter().enumerate() {
-        let y = y + 14.0 * super::words::to_f64(line as u64);
-        let text = super::svg::short(text, width);
-        svg.text("level", Anchor::Middle, x, y, &text);
+/// Lines of a level's name that fit below a chart.
+const MOST_LINES: usize = 3;
+/// The distance of lines of a name.
+const LINE: f64 = 14.0;
+
+/// The names of the levels below their places: in a line, with a line for each factor, or upright where they
+/// would be cut off.
+pub(super) struct LevelLabels<'a> {
+    names: Vec<&'a str>,
+    width: f64,
+}
+
+impl<'a> LevelLabels<'a> {
+    /// For levels at these places.
+    pub(super) fn at(results: &'a Results, positions: &[f64]) -> LevelLabels<'a> {
+        LevelLabels {
+            names: results
+                .levels
+                .iter()
+                .map(|level| level.level.as_str())
+                .collect(),
+            width: slot(positions, 110.0) - 8.0,
+        }
+    }
+
+    fn fits(&self, text: &str) -> bool {
+        super::svg::short(text, self.width) == text
+    }
+
+    fn lines(&self, name: &'a str) -> Vec<&'a str> {
+        match self.fits(name) {
+            true => vec![name],
+            false => name.split(" / ").collect(),
+        }
+    }
+
+    /// Whether each name fits, in a line or in several.
+    fn is_level(&self) -> bool {
+        self.names.iter().all(|name| {
+            let lines = self.lines(name);
+            lines.len() <= MOST_LINES && lines.iter().all(|line| self.fits(line))
+        })
+    }
+
+    /// Pixels that the names need below a chart, beyond the room that is there.
+    pub(super) fn extra(&self, room: f64) -> f64 {
+        let names = self.names.iter().copied();
+        let lines = names.clone().map(|name| self.lines(name).len()).max();
+        let needed = match self.is_level() {
+            true => LINE * super::words::to_f64(lines.unwrap_or(1) as u64),
+            false => super::svg::room_for(names, (room, 180.0)),
+        };
+        (needed - room).max(0.0)
+    }
+
+    /// Draws the name of a level below its place.
+    pub(super) fn draw(&self, svg: &mut Svg, (x, y): (f64, f64), name: &'a str) {
+        if !self.is_level() {
+            let name = super::svg::short(name, 180.0);
+            return svg.upright("level", (x + 4.0, y - 8.0), &name);
+        }
+        for (line, text) in self.lines(name).iter().enumerate() {
+            let y = y + LINE * super::words::to_f64(line as u64);
+            svg.text("level", Anchor::Middle, x, y, text);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The published shape as a ghost beside ours.
 
-use super::{Plot, axis_title, level_label, level_positions, percent_tick, slot};
+use super::{LevelLabels, Plot, axis_title, level_positions, percent_tick};
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
 use crate::report::words::{change, change_range};
 use crate::results::{LevelResult, Published, PublishedPoint, Results};
@@ -94,17 +94,23 @@ fn chart(results: &Results, published: &Published) -> Markup {
     .render()
 }
 
+/// Room for the names of levels, above the title of the axis.
+const FOOT: f64 = 22.0;
+
 fn draw(results: &Results, published: &Published, size: Size) -> Svg {
-    let height = if size.narrow { 260.0 } else { 300.0 };
+    let (left, right) = (if size.narrow { 46.0 } else { 62.0 }, size.width - 14.0);
+    let inset = if size.narrow { 20.0 } else { 60.0 };
+    let xs = level_positions(results, left + inset, right - inset);
+    let labels = LevelLabels::at(results, &xs);
+    let extra = labels.extra(FOOT);
+    let height = extra + if size.narrow { 260.0 } else { 300.0 };
     let mut svg = Svg::new(size.width, height);
     let plot = Plot {
-        left: if size.narrow { 46.0 } else { 62.0 },
-        right: size.width - 14.0,
+        left,
+        right,
         top: 26.0,
-        bottom: height - 52.0,
+        bottom: height - 52.0 - extra,
     };
-    let inset = if size.narrow { 20.0 } else { 60.0 };
-    let xs = level_positions(results, plot.left + inset, plot.right - inset);
     let ghosts: Vec<(f64, &PublishedPoint)> = results
         .levels
         .iter()
@@ -135,11 +141,11 @@ fn draw(results: &Results, published: &Published, size: Size) -> Svg {
     plot.floor(&mut svg);
     svg.line("baseline", (plot.left, y.px(0.0)), (plot.right, y.px(0.0)));
     draw_ghost(&mut svg, &ghosts, &y);
-    draw_ours(&mut svg, results, plot, &y, &xs);
+    draw_ours(&mut svg, results, (&labels, plot), &y, &xs);
     axis_title(
         &mut svg,
         plot,
-        plot.bottom + 42.0,
+        plot.bottom + 42.0 + extra,
         &results.experiment.factor.plural,
     );
     let title = format!(
@@ -167,7 +173,13 @@ fn draw_ghost(svg: &mut Svg, ghosts: &[(f64, &PublishedPoint)], y: &Scale) {
     }
 }
 
-fn draw_ours(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale, xs: &[f64]) {
+fn draw_ours<'a>(
+    svg: &mut Svg,
+    results: &'a Results,
+    (labels, plot): (&LevelLabels<'a>, Plot),
+    y: &Scale,
+    xs: &[f64],
+) {
     let ours: Vec<(f64, f64)> = results
         .levels
         .iter()
@@ -187,7 +199,7 @@ fn draw_ours(svg: &mut Svg, results: &Results, plot: Plot, y: &Scale, xs: &[f64]
             let tip = format!("this experiment at {}: {}", level.level, change(ratio));
             svg.mark(0, (*x, y.px(ratio - 1.0)), 4.6, "ours-point", &tip);
         }
-        level_label(svg, (*x, plot.bottom + 20.0), &level.level, slot(xs, 110.0));
+        labels.draw(svg, (*x, plot.bottom + 20.0), &level.level);
     }
 }
 

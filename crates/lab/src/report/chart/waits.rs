@@ -41,7 +41,13 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
         let share = percent(level.running_s / level.elapsed_s);
         return format!("At {name} a session spends {share} of its time running, not waiting");
     }
-    let share = percent(seconds / level.elapsed_s);
+    let share = seconds / level.elapsed_s;
+    if share > 1.0 {
+        // A statement that several threads work for.
+        let threads = figure(share);
+        return format!("At {name} {threads} threads of a session wait in {category} at a time");
+    }
+    let share = percent(share);
     format!("At {name} a session spends {share} of its time waiting in {category}")
 }
 

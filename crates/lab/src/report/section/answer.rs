@@ -1,7 +1,7 @@
 //! Question, answer, and why: what most readers will ever read.
 
 use crate::report::words::{bytes, duration, figure, moment, percent};
-use crate::results::{Badge, Confidence, Results};
+use crate::results::{Badge, Confidence, LevelResult, Results, Verdict};
 use maud::{Markup, html};
 
 /// The class that colours a badge; the text of the badge has the same meaning.
@@ -89,13 +89,24 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
     }
 }
 
+/// Whether the table shows that a level differs from the baseline.
+fn differs(results: &Results) -> bool {
+    let is_shown =
+        |level: &LevelResult| matches!(level.verdict, Some(Verdict::Better | Verdict::Worse));
+    results.levels.iter().any(is_shown)
+}
+
 /// The why box: the limiting resource, how sure that is, and the evidence for and against it.
 pub(in crate::report) fn why(results: &Results) -> Markup {
     let why = &results.attribution;
     let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();
     html! {
         p class="sentence" {
-            @if unknown && why.share.is_none() {
+            @if unknown && results.runs.iter().all(|run| run.waits.is_empty()) {
+                "Waits were not measured in these runs, so no cause can be named."
+            } @else if unknown && why.share.is_none() && differs(results) {
+                "Levels differ, but the time of the compared level changed too little to have a cause."
+            } @else if unknown && why.share.is_none() {
                 "No difference was shown, and no single resource fills the time."
             } @else if unknown {
                 "What makes the difference is not known."
@@ -112,6 +123,9 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
                         "The time there changed by " (figure(share)) " times the change of the elapsed time."
                     }
                     Some(share) => { (percent(share)) " of the change in time lies there." }
+                    None if differs(results) => {
+                        "The time of the compared level hardly changed; this is what fills it."
+                    }
                     None => {
                         "No difference between the levels was shown; this is what fills the time at each."
                     }

@@ -7,6 +7,7 @@
 //! explains nothing: it merely shrank along with everything else.
 
 use super::Analysis;
+mod classes;
 mod outside;
 
 pub(super) use outside::others_share;
@@ -85,7 +86,6 @@ impl Budget {
     fn of(runs: &[&Run], basis: Basis) -> Option<Budget> {
         let measured: Vec<(&Run, (f64, f64))> = runs
             .iter()
-            .filter(|run| !run.waits.is_empty())
             .filter_map(|run| Some((*run, basis.scale(run)?)))
             .collect();
         if measured.is_empty() {
@@ -123,6 +123,11 @@ pub(super) fn attribute(
     let Some(target) = target(facts, judged, recommended) else {
         return Attribution::default();
     };
+    // Sessions that never waited are something else than waits that were not measured.
+    let mut runs = (0..facts.keys.len()).flat_map(|cell| facts.good(cell));
+    if runs.all(|run| run.waits.is_empty()) {
+        return Attribution::default();
+    }
     let basis = Basis::of(facts);
     let (Some(base), Some(level)) = (
         Budget::of(&facts.good(facts.baseline), basis),
@@ -141,22 +146,26 @@ pub(super) fn attribute(
         .find(|j| j.cell == target)
         .and_then(Judged::verdict);
     let shown = matches!(verdict, Some(Verdict::Better | Verdict::Worse));
-    if !shown || (change / base.elapsed).abs() < facts.plan.delta {
-        return unchanged(&base, &level, names);
-    }
     let runs = (facts.good(facts.baseline), facts.good(target));
+    if !shown || (change / base.elapsed).abs() < facts.plan.delta {
+        let mut found = unchanged(&base, &level, names);
+        classes::name(&mut found, &runs.1);
+        return found;
+    }
     let cpus = analysis.environment.cpu_count.unwrap_or(1);
     if let Some(found) = outside::busy_neighbour(&runs, change, cpus, names) {
         return found;
     }
     let mut found = changed((&base, &level), change, names, basis);
-    outside::name_slow_volume(&mut found, if change > 0.0 { &runs.1 } else { &runs.0 });
+    let slower = if change > 0.0 { &runs.1 } else { &runs.0 };
+    outside::name_slow_volume(&mut found, slower);
     if found.confidence == Confidence::Likely {
         let ceiling = analysis
             .experiment
             .ceiling_for(&found.resource, analysis.history);
         hold_against(&mut found, ceiling.as_ref());
     }
+    classes::name(&mut found, slower);
     found
 }
 
@@ -271,13 +280,20 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         return Attribution::default();
     };
     let (before, after) = (base.share(category), level.share(category));
-    let told = format!(
-        "{category}: {:.0}% of the time at {}, {:.0}% at {}",
-        100.0 * before,
-        names.0,
-        100.0 * after,
-        names.1
-    );
+    // A statement that several threads work for can wait longer than it lasts.
+    let told = match before > 1.0 || after > 1.0 {
+        true => format!(
+            "{category}: {before:.1} threads of a session wait in it at a time at {}, {after:.1} at {}",
+            names.0, names.1
+        ),
+        false => format!(
+            "{category}: {:.0}% of the time at {}, {:.0}% at {}",
+            100.0 * before,
+            names.0,
+            100.0 * after,
+            names.1
+        ),
+    };
     let fills = before >= ENOUGH && after >= ENOUGH;
     Attribution {
         resource: if fills {

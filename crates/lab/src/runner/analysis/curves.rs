@@ -8,7 +8,7 @@
 use super::facts::Facts;
 use crate::design::Cell;
 use crate::report::words::{change, change_range, figure};
-use crate::results::{Better, Chart, Curve, Panel, Point, Run, Section, SheetTable};
+use crate::results::{ALONG, Better, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Stream, fit_usl, mean, quantile};
 
@@ -68,11 +68,7 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
         .filter_map(|pair| compare(facts, pair, all))
         .collect();
     let chart = chart(facts, &lines, &compared);
-    let mut tables = vec![table(
-        "Along each curve, against its first point",
-        &compared,
-        true,
-    )];
+    let mut tables = vec![table(ALONG, &compared, true)];
     if lines.len() > 1 {
         tables.push(table(
             "Between the curves, against the first curve at the same point",
@@ -240,7 +236,7 @@ fn table(caption: &str, compared: &[Compared], is_along: bool) -> SheetTable {
             c.pair.against.clone(),
             change(c.value.exp()),
             change_range(low, high),
-            if is_shown(c) { "shown" } else { "not shown" }.to_owned(),
+            if is_shown(c) { SHOWN } else { "not shown" }.to_owned(),
         ]
     };
     SheetTable {

@@ -10,6 +10,10 @@ use std::fmt;
 
 /// From this ratio on a change reads "2.5 times as long" instead of a percentage.
 const LARGE_RATIO: f64 = 2.0;
+/// Levels that one sentence lists.
+const MOST_LISTED: usize = 6;
+/// Levels that it lists where there are more.
+const LISTED_OF_MANY: usize = 4;
 
 pub(super) struct Sentences<'a> {
     pub(super) facts: &'a Facts<'a>,
@@ -119,22 +123,30 @@ impl Sentences<'_> {
         format!("{shown}{fewest}. {}", self.what_would_tell())
     }
 
-    /// `; also shown: 8 files 5.0% faster, 16 files 9.6 times as long`, but for the level already named.
+    /// `; also shown: 8 files 5.0% faster, 16 files 9.6 times as long`, but for the level already named. Of
+    /// many levels those that differ most, and how many more there are.
     fn also_shown(&self, named: usize) -> String {
-        let others: Vec<String> = self
+        let mut others: Vec<(usize, f64)> = self
             .judged
             .iter()
             .filter(|j| j.cell != named)
             .filter(|j| matches!(j.verdict(), Some(Verdict::Better | Verdict::Worse)))
-            .filter_map(|j| {
-                let estimate = j.comparison?.estimate.value;
-                Some(format!("{} {}", self.name(j.cell), self.change(estimate)))
-            })
+            .filter_map(|j| Some((j.cell, j.comparison?.estimate.value)))
             .collect();
-        match others.is_empty() {
-            true => String::new(),
-            false => format!("; also shown: {}", others.join(", ")),
-        }
+        let more = match others.len() {
+            0 => return String::new(),
+            few if few <= MOST_LISTED => String::new(),
+            many => {
+                others.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
+                others.truncate(LISTED_OF_MANY);
+                format!(", and {} more levels in the table", many - LISTED_OF_MANY)
+            }
+        };
+        let words = others
+            .iter()
+            .map(|&(cell, estimate)| format!("{} {}", self.name(cell), self.change(estimate)));
+        let words: Vec<String> = words.collect();
+        format!("; also shown: {}{more}", words.join(", "))
     }
 
     /// `4 files`, `1 file`, or the level as it is.

@@ -19,24 +19,52 @@ pub(in crate::runner::analysis) fn others_share(run: &Run, cpus: u32) -> Option<
     Some(run.cpu_other_s? / seconds / f64::from(cpus.max(1)))
 }
 
-fn share(runs: &[&Run], cpus: u32) -> Option<f64> {
-    let shares: Vec<f64> = runs
+/// A machine with less of its processors idle is taken for busy: programs may want more than they get.
+const IDLE: f64 = 0.05;
+
+/// Processors that other programs asked for during a run, as a part of the machine.
+///
+/// While processors are idle, others get all they ask for. On a busy machine they get a share by the number
+/// of threads that want to run, and the run's own threads that do not wait want to: others that had the share
+/// `s` beside `n` such threads are about `n s / (1 - s)` threads.
+fn others_demand(run: &Run, cpus: u32) -> Option<f64> {
+    let share = others_share(run, cpus)?;
+    let (seconds, cpus) = (run.seconds?, f64::from(cpus.max(1)));
+    let own = run.cpu_s.unwrap_or(0.0) / seconds / cpus;
+    if 1.0 - share - own > IDLE {
+        return Some(share);
+    }
+    let waited_us: u64 = run
+        .waits
         .iter()
-        .filter_map(|run| others_share(run, cpus))
-        .collect();
-    (!shares.is_empty()).then(|| mean(&shares))
+        .filter(|wait| !wait.benign)
+        .map(|wait| wait.total_us)
+        .sum();
+    let waiting = waited_us as f64 / 1e6 / seconds;
+    let awake = (f64::from(run.workers) - waiting).max(0.0);
+    let threads = awake * share / (1.0 - share).max(IDLE);
+    Some(share.max(threads / cpus))
 }
 
-/// The cause where the slower level had less of the machine to itself.
+fn mean_of(runs: &[&Run], cpus: u32, of: fn(&Run, u32) -> Option<f64>) -> Option<f64> {
+    let each: Vec<f64> = runs.iter().filter_map(|run| of(run, cpus)).collect();
+    (!each.is_empty()).then(|| mean(&each))
+}
+
+/// The cause where the slower level had less of the machine to itself, because others asked for more of it.
+/// Others that merely took what the slower level left idle are no cause.
 pub(super) fn busy_neighbour(
     (base, level): &(Vec<&Run>, Vec<&Run>),
     change: f64,
     cpus: u32,
     names: (&str, &str),
 ) -> Option<Attribution> {
-    let (before, after) = (share(base, cpus)?, share(level, cpus)?);
+    let of = |runs, figure| mean_of(runs, cpus, figure);
+    let (before, after) = (of(base, others_share)?, of(level, others_share)?);
+    let (asked, asks) = (of(base, others_demand)?, of(level, others_demand)?);
     let more = (after - before) * change.signum();
-    if more < SHARE {
+    let asked_more = (asks - asked) * change.signum();
+    if more < SHARE || asked_more < SHARE {
         return None;
     }
     Some(Attribution {
@@ -130,6 +158,43 @@ mod tests {
         assert!(busy_neighbour(&runs, -6.0, 2, ("1", "4")).is_none());
         let alike = (vec![&busy], vec![&busy]);
         assert!(busy_neighbour(&alike, 6.0, 2, ("1", "4")).is_none());
+    }
+
+    #[test]
+    fn others_that_take_what_a_waiting_level_leaves_idle_are_no_cause() {
+        let wait = |wait_type: &str, seconds: u64| crate::results::WaitTotal {
+            wait_type: wait_type.to_owned(),
+            total_us: seconds * 1_000_000,
+            ..Default::default()
+        };
+        // Two threads of others always want to run. 64 sessions that do not wait leave them little; the same
+        // sessions in waits for the log leave them nearly the whole machine.
+        let awake = Run {
+            cpu_s: Some(17.0),
+            workers: 64,
+            waits: vec![wait("PAGELATCH_EX", 100)],
+            ..run(10.0, 2.9)
+        };
+        let waiting = Run {
+            cpu_s: Some(2.0),
+            workers: 64,
+            waits: vec![wait("WRITELOG", 637)],
+            ..run(10.0, 17.8)
+        };
+        let runs = (vec![&awake], vec![&waiting]);
+        assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_none());
+        // A program that begins beside sessions that never wait is one, though it gets only a part.
+        let beside = Run {
+            cpu_s: Some(17.0),
+            ..awake.clone()
+        };
+        let alone = Run {
+            cpu_other_s: Some(0.1),
+            cpu_s: Some(19.8),
+            ..awake.clone()
+        };
+        let runs = (vec![&alone], vec![&beside]);
+        assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_some());
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! the batch. Helpers are started when a batch finds none idle, up to [`MAX_HELPERS`], and then stay.
 //!
 //! # The invariant that the `unsafe` rests on
-//! A task lends its work to the crew by a raw pointer. A helper uses that pointer only while it is counted in
-//! the task, and it is not counted once the task is closed. The lender closes the task and waits until no
+//! A task lends its work to the helpers by a raw pointer. A helper uses that pointer only while it is counted
+//! in the task, and it is not counted once the task is closed. The lender closes the task and waits until no
 //! helper is counted before the borrow ends, also when it unwinds.
 
 use crate::thread;
@@ -18,7 +18,7 @@ const MAX_HELPERS: usize = 15;
 
 type Work<'a> = dyn Fn() + Sync + 'a;
 
-/// Work lent to the crew.
+/// Work lent to the helpers.
 struct Task {
     work: *const Work<'static>,
     state: Mutex<Inside>,
