@@ -8,6 +8,7 @@ use crate::maps::Maps;
 use crate::matching::Matcher;
 use crate::options::{Depth, Options, Scope};
 use crate::plan::Plan;
+use crate::repair::State;
 use crate::scan::Listener;
 use crate::scan::{Shared, Wanted};
 use crate::totals::{FileTotal, ObjectTotal};
@@ -172,6 +173,40 @@ pub(crate) fn examine(
         report,
     });
     Ok(())
+}
+
+/// Reads all pages by a plan of the base tables alone, and calls `look` with a pass of a repair.
+pub(crate) fn examine_base(
+    source: &dyn PageSource,
+    options: &Options,
+    (scratch, listener): (Option<&Scratch>, Option<Listener<'_>>),
+    plan: Plan,
+    look: &mut dyn FnMut(&mut State<'_>),
+) -> Result<(), CheckError> {
+    let files = source.files();
+    let library = Pages::new(source);
+    let maps = Maps::read(&library, &files);
+    let wanted = Wanted::of(Scope::Database, &plan, (&library, &maps), &files);
+    let shared = Shared::new(
+        (source, listener),
+        &files,
+        (&plan, options),
+        (&maps, &wanted),
+    );
+    let workers = match options.workers {
+        0 => furrow_io::thread::available_cpus(),
+        given => given,
+    };
+    let gatherer = Gatherer::new(scratch, options.memory_bytes, workers);
+    let (facts, watch, _seen) = crate::scan::scan(&shared, workers, gatherer)?;
+    if shared.is_stopped() {
+        return Err(CheckError::Cancelled);
+    }
+    look(&mut State::new(&shared, &library, &facts));
+    match watch.failure() {
+        Some(failure) => Err(CheckError::Scratch(failure)),
+        None => Ok(()),
+    }
 }
 
 /// Builds the report for the caller from the findings of a check.

@@ -1,5 +1,6 @@
 //! What the catalog says must be there: units, rowsets, layouts, names, and which index row each row has.
 
+mod base;
 mod matches;
 mod rows;
 mod types;
@@ -11,7 +12,6 @@ pub(crate) use types::{
 use crate::finding::{Findings, Subject};
 use furrow_datafile::Pages;
 use furrow_datafile::{Database, MdfError};
-use furrow_format::boot::field;
 use furrow_format::catalog::{
     BaseRow, BaseTable, ClassObject, DatabaseFile, IndexStat, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS,
     SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
@@ -26,9 +26,7 @@ impl Plan {
     pub(crate) fn read(library: &Pages<'_>, findings: &mut Findings) -> Plan {
         let mut plan = Plan::default();
         if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
-            plan.own = field::MAGIC.get(&boot).starts_with(b"FURROW");
-            plan.native = field::CREATE_VERSION.get_u16(&boot) >= 611;
-            plan.database_id = field::DATABASE_ID.get_u16(&boot);
+            plan.take_boot(&boot);
         }
         match Database::open(library) {
             Ok(database) => {

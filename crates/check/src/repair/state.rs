@@ -45,7 +45,7 @@ pub(super) struct IamPlan {
 }
 
 /// The state of a pass.
-pub(super) struct State<'a> {
+pub(crate) struct State<'a> {
     pub(super) shared: &'a Shared<'a>,
     pub(super) library: &'a Pages<'a>,
     pub(super) facts: &'a Facts,
@@ -69,6 +69,28 @@ pub(super) struct State<'a> {
 }
 
 impl<'a> State<'a> {
+    /// A pass without findings.
+    pub(crate) fn new(
+        shared: &'a Shared<'a>,
+        library: &'a Pages<'a>,
+        facts: &'a Facts,
+    ) -> State<'a> {
+        State {
+            shared,
+            library,
+            facts,
+            findings: Vec::new(),
+            counts: Vec::new(),
+            claims: BTreeMap::new(),
+            singles: BTreeMap::new(),
+            iams: BTreeMap::new(),
+            used: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            stuck: BTreeSet::new(),
+            pages: BTreeMap::new(),
+        }
+    }
+
     pub(super) fn plan(&self) -> &'a Plan {
         self.shared.plan
     }
