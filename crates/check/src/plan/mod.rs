@@ -41,8 +41,10 @@ impl Plan {
                     .collect();
                 plan.readable = true;
             }
-            // A part of the catalog itself lies there.
-            Err(MdfError::MissingFile { file, .. }) => plan.missing_files.push((file, None)),
+            // A part of the catalog itself lies there, unless a damaged pointer leads to a file that never was.
+            Err(MdfError::MissingFile { file, .. }) if is_named(library, file) => {
+                plan.missing_files.push((file, None));
+            }
             Err(error) => plan.unreadable("the catalog", &error, findings),
         }
         plan
@@ -254,6 +256,20 @@ impl Plan {
         findings.plain(8992, None, &args, means);
     }
 }
+
+/// Whether the catalog has a file of this number, as far as it can be read.
+fn is_named(library: &Pages<'_>, file: FileId) -> bool {
+    match Database::open_damaged(library) {
+        Ok((database, _)) if !database.files().is_empty() => {
+            let mut rows = database.files().iter();
+            rows.any(|row| row.fileid == i32::from(file.0))
+        }
+        _ => (1..=MOST_FILES).contains(&file.0),
+    }
+}
+
+/// The greatest number of a file.
+const MOST_FILES: u16 = 32_767;
 
 /// What layouts say of the columns of tables: object and column id. The uniquifier is none of them.
 fn placed_columns(database: &Database<'_>) -> BTreeSet<(i32, i32)> {

@@ -35,6 +35,7 @@ mod rows;
 mod state;
 mod tree;
 
+pub use catalog::BASE_PLACES;
 pub use state::Loss;
 pub(crate) use state::State;
 

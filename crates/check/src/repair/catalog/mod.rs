@@ -26,6 +26,8 @@ mod reconcile;
 mod store;
 mod survey;
 
+pub use survey::BASE_PLACES;
+
 use super::Identity;
 use super::state::{Overlay, State};
 use crate::examine::{CheckError, examine_base};
@@ -35,7 +37,7 @@ use crate::plan::Plan;
 use crate::{Listener, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::{BASE_TABLES, SYSALLOCUNITS};
+use furrow_format::catalog::BASE_TABLES;
 use furrow_format::{BOOT_PAGE, PageBuf, PageId};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,10 +128,7 @@ fn base_plan(library: &Pages<'_>, seen: &Survey) -> Plan {
     if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
         plan.take_boot(&boot);
         for table in BASE_TABLES {
-            let (mut root, first_iam) = seen.place_of(table.unit_id().0);
-            if table.id == SYSALLOCUNITS.id {
-                root = field::CATALOG_PAGE.get_page(&boot);
-            }
+            let (root, first_iam) = seen.place_of(table.unit_id().0);
             plan.add_base(table, root, first_iam);
         }
     }

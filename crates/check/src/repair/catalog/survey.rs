@@ -6,7 +6,9 @@
 use crate::examine::CheckError;
 use crate::maps::{Maps, page_at};
 use crate::{Listener, Progress};
-use furrow_datafile::{Pages, SourceFile};
+use furrow_datafile::{Pages, SourceFile, kind_fault};
+use furrow_format::BOOT_PAGE;
+use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
     SYSSCHOBJS, SchemaObject,
@@ -21,6 +23,28 @@ use std::collections::BTreeMap;
 const LOOK_PAGES: u32 = 1024;
 /// The number of the log.
 const LOG: i16 = 2;
+
+/// Where every database has its base tables: table, page of the root, first IAM page, in file 1. A database is
+/// created in this order, and roots never move. Proof: `base_tables_lie_where_every_database_has_them` (engine).
+pub const BASE_PLACES: [(i32, u32, u32); 17] = [
+    (3, 16, 8),
+    (5, 24, 10),
+    (7, 40, 12),
+    (8, 32, 11),
+    (9, 48, 13),
+    (23, 56, 14),
+    (24, 64, 15),
+    (27, 80, 72),
+    (34, 88, 73),
+    (41, 96, 74),
+    (50, 104, 75),
+    (54, 112, 76),
+    (55, 120, 77),
+    (60, 128, 78),
+    (64, 136, 79),
+    (74, 152, 144),
+    (75, 160, 145),
+];
 
 /// An allocation unit as the headers of its pages show it.
 #[derive(Debug, Clone, Copy)]
@@ -60,6 +84,8 @@ pub(super) struct Survey {
     pub(super) file_rows: BTreeMap<i32, (Lsn, DatabaseFile)>,
     /// The row of the log in `sysfiles1`.
     pub(super) log: Option<File1>,
+    /// Where the boot page says that the catalog begins.
+    pub(super) catalog_page: PageId,
     /// When the database was created, by the objects of its base tables.
     pub(super) created: Option<DateTime>,
     /// The greatest LSN of a page in use that is not a file header.
@@ -76,7 +102,16 @@ pub(super) fn survey(
 ) -> Result<Survey, CheckError> {
     let maps = Maps::read(library, files);
     let pages_total = files.iter().map(|file| u64::from(file.pages)).sum();
-    let mut seen = Survey::default();
+    let mut seen = Survey {
+        catalog_page: PageId::NONE,
+        ..Survey::default()
+    };
+    if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
+        let sound = kind_fault(PageType::Boot, &boot).is_none();
+        if sound {
+            seen.catalog_page = field::CATALOG_PAGE.get_page(&boot);
+        }
+    }
     for file in files {
         for number in 0..file.pages {
             let progress = Progress {
@@ -118,6 +153,15 @@ fn rows_on<R: BaseRow>(page: &PageBuf) -> Vec<R> {
         .filter(live)
         .filter_map(|bytes| R::TABLE.decode_row(&layout, Record::data(bytes)?));
     values.filter_map(R::from_values).collect()
+}
+
+/// Where every database has a base table.
+fn default_of(unit: u64) -> Option<(i32, u32, u32)> {
+    let table = BASE_TABLES.iter().find(|table| table.unit_id().0 == unit)?;
+    BASE_PLACES
+        .iter()
+        .find(|place| place.0 == table.id)
+        .copied()
 }
 
 impl Survey {
@@ -185,12 +229,26 @@ impl Survey {
         }
     }
 
-    /// The root and the first IAM page of a unit, by its row where there is one, else by its pages.
+    /// The root and the first IAM page of a unit, by its row where there is one, else by its pages. Of a base
+    /// table of which neither is left, where every database has it.
     pub(super) fn place_of(&self, unit: u64) -> (PageId, PageId) {
         let seen = self.units.get(&unit).copied().unwrap_or(UNSEEN);
-        match self.unit_rows.get(&(unit as i64)) {
+        let default = default_of(unit);
+        let or = |page: PageId, default: Option<u32>| match default {
+            Some(number) if page.is_none() => PageId::new(1, number),
+            _ => page,
+        };
+        let (root, iam) = match self.unit_rows.get(&(unit as i64)) {
             Some((_, row)) if !row.pgfirstiam.is_none() => (row.pgroot, row.pgfirstiam),
             _ => (seen.root, seen.first_iam),
+        };
+        // The root of the table that the boot page leads to never moves.
+        if unit == SYSALLOCUNITS.unit_id().0 && !self.catalog_page.is_none() {
+            return (self.catalog_page, or(iam, default.map(|d| d.2)));
         }
+        (
+            or(root, default.map(|d| d.1)),
+            or(iam, default.map(|d| d.2)),
+        )
     }
 }
