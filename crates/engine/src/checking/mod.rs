@@ -14,6 +14,7 @@
 
 mod finish;
 mod journal;
+mod journal_file;
 mod known_good;
 mod known_pages;
 mod snapshot;
@@ -66,7 +67,8 @@ impl Database {
         options: Options,
         (scratch, listener): (Option<&Scratch>, Listener<'_>),
     ) -> Result<Checked, EngineError> {
-        self.check()?;
+        // While it runs, the database is not closed, dropped or repaired (3702).
+        let _open = self.keep_open()?;
         let begun = Moment::now();
         let _entered = self.shared.enter();
         let options = Options {

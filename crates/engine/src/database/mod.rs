@@ -82,6 +82,12 @@ impl Database {
         self.core.enter()
     }
 
+    /// Keeps the database open for something that is no session: as long as this lives, it is not closed,
+    /// dropped or repaired.
+    pub fn keep_open(&self) -> Result<DatabaseRef, EngineError> {
+        self.core.keep_open()
+    }
+
     /// Messages to report to the client that opened the database, such as that its log is a new one. The
     /// second call returns none.
     pub fn take_told(&self) -> Vec<Message> {

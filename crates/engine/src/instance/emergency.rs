@@ -17,9 +17,9 @@
 
 use super::Instance;
 use super::repair::Order;
-use crate::checking::LogAfter;
+use crate::checking::{LogAfter, Paths};
 use crate::database::Database;
-use crate::files::open_error;
+use crate::files::{open_error, repair_path};
 use crate::opening;
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_check::Repaired;
@@ -155,7 +155,7 @@ impl Instance {
         let access = database.options().user_access;
         let log = database.keeper.log_entry().path;
         let files = database.files.files().into_iter();
-        let paths = files
+        let paths: Paths = files
             .map(|file| (file.id, PathBuf::from(file.file.path())))
             .collect();
         drop(database);
@@ -184,6 +184,7 @@ impl Instance {
             "Database '{name}' cannot be opened with its log: {why}."
         ));
         let mut kept = None;
+        let written;
         let repaired = {
             let repairing = self.begin_repair(&name);
             let repaired = repairing.and_then(|repairing| {
@@ -192,6 +193,7 @@ impl Instance {
                 drop(repairing);
                 repaired
             });
+            written = repaired.as_ref().is_ok_and(|done| done.written);
             repaired.and_then(|done| match done.written {
                 true => self.reopen_database(&name).map(|_| done),
                 false => Ok(done),
@@ -207,7 +209,13 @@ impl Instance {
                 Ok(done.repaired)
             }
             Err(error) => {
-                // The copy stays: the log may be replaced already. Why the repair failed counts for more.
+                // Where a journal is left, the log may be replaced already: the copy stays.
+                let primary = paths.get(&FileId(1)).map(|path| repair_path(path));
+                let journal = primary.map_or(Ok(true), |path| self.shared.volume.exists(&path));
+                if let (Some(kept), false, Ok(false)) = (kept, written, journal) {
+                    // Why the repair failed counts for more.
+                    let _removed = self.shared.volume.remove(&kept);
+                }
                 let _emergency = self.return_to_emergency(&name, access);
                 Err(error)
             }

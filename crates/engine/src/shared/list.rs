@@ -50,6 +50,8 @@ pub(crate) struct DatabaseList {
     /// Databases whose closed files a repair or a backup of the log works on: they cannot be opened, replaced
     /// or removed meanwhile.
     pub(crate) repairing: Vec<u16>,
+    /// Databases that a revert makes ready or reverts: one revert at a time.
+    pub(crate) reverting: Vec<u16>,
 }
 
 impl DatabaseList {
@@ -72,6 +74,7 @@ impl DatabaseList {
             generation: 0,
             databases: Vec::new(),
             repairing: Vec::new(),
+            reverting: Vec::new(),
         }
     }
 
@@ -126,6 +129,7 @@ impl DatabaseList {
             generation,
             databases,
             repairing: Vec::new(),
+            reverting: Vec::new(),
         };
         if !same {
             list.copy();
