@@ -41,7 +41,7 @@ impl Plan {
                     .collect();
                 plan.readable = true;
             }
-            // A part of the catalog itself lies there, unless a damaged pointer leads to a file that never was.
+            // A part of the catalog itself lies there, unless a damaged pointer leads to no file.
             Err(MdfError::MissingFile { file, .. }) if is_named(library, file) => {
                 plan.missing_files.push((file, None));
             }
@@ -257,12 +257,12 @@ impl Plan {
     }
 }
 
-/// Whether the catalog has a file of this number, as far as it can be read.
+/// Whether the catalog has a data file of this number, as far as it can be read.
 fn is_named(library: &Pages<'_>, file: FileId) -> bool {
     match Database::open_damaged(library) {
         Ok((database, _)) if !database.files().is_empty() => {
             let mut rows = database.files().iter();
-            rows.any(|row| row.fileid == i32::from(file.0))
+            rows.any(|row| row.filetype == 0 && row.fileid == i32::from(file.0))
         }
         _ => (1..=MOST_FILES).contains(&file.0),
     }

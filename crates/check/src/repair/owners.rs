@@ -197,8 +197,8 @@ impl State<'_> {
         }
     }
 
-    /// Roots that the catalog names, and no IAM page claims any more: with their extents, or alone where PFS has
-    /// them in mixed ones. A root never moves, so a tree cannot be written without it.
+    /// Roots that the catalog names, and no IAM page claims any more: with their extents, or alone where PFS
+    /// has them in mixed ones. A root never moves, so a tree cannot be written without it.
     fn rescue_roots(&mut self) {
         let plan = self.plan();
         for unit in 0..plan.units.len() as u32 {

@@ -145,6 +145,18 @@ impl Instance {
         Ok(Some(kept))
     }
 
+    /// Removes the copy of a log that was not replaced. Where a journal is left, it may be yet.
+    fn forget_copy(&self, kept: &Path, paths: &Paths) {
+        let volume = &*self.shared.volume;
+        let journal = paths.get(&FileId(1)).map(|path| repair_path(path));
+        if let Some(Ok(false)) = journal.map(|path| volume.exists(&path)) {
+            let removed = volume.remove(kept);
+            if let Err(error) = removed {
+                self.log_line(&format!("'{}' cannot be removed: {error}.", kept.display()));
+            }
+        }
+    }
+
     /// Repairs a database in EMERGENCY, which this session alone uses, and is not in.
     pub(super) fn repair_in_emergency(
         &self,
@@ -209,13 +221,10 @@ impl Instance {
                 Ok(done.repaired)
             }
             Err(error) => {
-                // Where a journal is left, the log may be replaced already: the copy stays.
-                let primary = paths.get(&FileId(1)).map(|path| repair_path(path));
-                let journal = primary.map_or(Ok(true), |path| self.shared.volume.exists(&path));
-                if let (Some(kept), false, Ok(false)) = (kept, written, journal) {
-                    // Why the repair failed counts for more.
-                    let _removed = self.shared.volume.remove(&kept);
+                if let Some(kept) = kept.filter(|_| !written) {
+                    self.forget_copy(&kept, &paths);
                 }
+                // Why the repair failed counts for more.
                 let _emergency = self.return_to_emergency(&name, access);
                 Err(error)
             }

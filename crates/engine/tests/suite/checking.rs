@@ -143,7 +143,7 @@ fn beside_writers(seed: u64, checks: usize) {
         }
     });
     let left = house.volume.list(Path::new("d")).unwrap();
-    let is_spill = |path: &&std::path::PathBuf| path.to_string_lossy().contains("MSSQL_DBCC");
+    let is_spill = |path: &&PathBuf| path.to_string_lossy().contains("MSSQL_DBCC");
     assert_eq!(left.iter().find(is_spill), None);
 }
 

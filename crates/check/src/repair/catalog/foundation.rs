@@ -2,7 +2,7 @@
 //!
 //! | what is lost | comes from |
 //! |---|---|
-//! | header: number, filegroup, size, growth, name, GUID | the file's row in `sysprufiles`, wherever it lies |
+//! | header: number, filegroup, size, growth, name, GUID | the file's row in `sysprufiles` |
 //! | header: which database | the headers of the other files; else the boot page's family, or the caller |
 //! | header: last checkpoint | the headers of the other files; else just behind the boot page |
 //! | boot page: the way into the catalog | the page of `sysallocunits` without neighbours |

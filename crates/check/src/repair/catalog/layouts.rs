@@ -1,4 +1,5 @@
-//! Rows of `sysrscols` that are lost: laid out again by the rules, and accepted only if all that are left agree.
+//! Rows of `sysrscols` that are lost: laid out again by the rules, and accepted only if all that are left
+//! agree.
 
 use furrow_datafile::declared_type;
 use furrow_format::RowsetId;
@@ -63,7 +64,8 @@ fn agrees(layout: &RowsetLayout, left: &[RowsetColumn]) -> bool {
         .all(|known| layout.columns.iter().any(|made| same(made, known)))
 }
 
-/// The columns of the rows of a table: from the columns that are declared, and the key of the clustered index.
+/// The columns of the rows of a table: from the columns that are declared, and the key of the clustered
+/// index.
 pub(super) fn of_table(
     rowset: &Rowset,
     left: &[RowsetColumn],

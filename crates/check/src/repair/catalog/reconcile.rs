@@ -2,8 +2,8 @@
 //!
 //! # Steps
 //! 1. Definitions of base tables are the same in every database: missing ones are put in.
-//! 2. A unit without a row is found by its pages; a rowset without a row by its index and its columns; columns
-//!    of rowsets by the rules of layout ([`super::layouts`]); names that are lost are replaced by others.
+//! 2. A unit without a row is found by its pages; a rowset without a row by its index and its columns;
+//!    columns of rowsets by the rules of layout ([`super::layouts`]); names that are lost are replaced by others.
 //! 3. An index whose definition cannot be made again goes, with its pages. So does a table, if its own rows
 //!    cannot be read without the definition.
 //! 4. Rows that belong to nothing go.
@@ -195,6 +195,8 @@ impl Work<'_> {
         for rowset in rowsets.iter().filter(|r| !owned.contains(&r.rowsetid)) {
             let fits = |id: &u64| {
                 let seen = self.survey.units.get(id);
+                // A tree of which no page is left has no rows, and no root.
+                let seen = seen.filter(|seen| rowset.idminor == 0 || !seen.any.is_none());
                 seen.is_some_and(|seen| {
                     let leaf = seen.leaf_min.is_none_or(|min| min == rowset.minleaf as u16);
                     leaf && (seen.leaf_min.is_none() || seen.is_data == (rowset.idminor <= 1))
@@ -206,8 +208,15 @@ impl Work<'_> {
             let id = free.remove(at);
             let (root, first_iam) = self.survey.place_of(id);
             let stat = stats.iter().find(|stat| stat.rowset == rowset.rowsetid);
+            // Where the root is lost, another page becomes it when the tree is written again.
+            let any = self
+                .survey
+                .units
+                .get(&id)
+                .map_or(PageId::NONE, |seen| seen.any);
             let root = match rowset.idminor {
                 0 => PageId::NONE,
+                _ if root.is_none() => any,
                 _ => root,
             };
             self.store.put(&AllocUnit {

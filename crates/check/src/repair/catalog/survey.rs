@@ -24,8 +24,9 @@ const LOOK_PAGES: u32 = 1024;
 /// The number of the log.
 const LOG: i16 = 2;
 
-/// Where every database has its base tables: table, page of the root, first IAM page, in file 1. A database is
-/// created in this order, and roots never move. Proof: `base_tables_lie_where_every_database_has_them` (engine).
+/// Where every database has its base tables: table, page of the root, first IAM page, in file 1. A database
+/// is created in this order, and roots never move. Proof: `base_tables_lie_where_every_database_has_them`
+/// (engine).
 pub const BASE_PLACES: [(i32, u32, u32); 17] = [
     (3, 16, 8),
     (5, 24, 10),
@@ -55,6 +56,8 @@ pub(super) struct SeenUnit {
     /// The page of the highest level that has no neighbours.
     pub(super) root: PageId,
     level: Option<u8>,
+    /// A page of rows of it.
+    pub(super) any: PageId,
     /// Whether its leaves are data pages.
     pub(super) is_data: bool,
     /// `pminlen` of its leaves.
@@ -68,6 +71,7 @@ const UNSEEN: SeenUnit = SeenUnit {
     sequence: u32::MAX,
     root: PageId::NONE,
     level: None,
+    any: PageId::NONE,
     is_data: false,
     leaf_min: None,
     node_min: None,
@@ -193,6 +197,9 @@ impl Survey {
                 let alone = view.prev().is_none() && view.next().is_none();
                 if alone && unit.level.is_none_or(|level| level < view.level()) {
                     (unit.level, unit.root) = (Some(view.level()), id);
+                }
+                if unit.any.is_none() {
+                    unit.any = id;
                 }
                 let is_leaf = view.level() == 0 && (kind == PageType::Data || !unit.is_data);
                 match is_leaf {
