@@ -8,7 +8,6 @@ use crate::maps::Maps;
 use crate::matching::Matcher;
 use crate::options::{Depth, Options, Scope};
 use crate::plan::Plan;
-use crate::repair::State;
 use crate::scan::Listener;
 use crate::scan::{Shared, Wanted};
 use crate::totals::{FileTotal, ObjectTotal};
@@ -175,13 +174,13 @@ pub(crate) fn examine(
     Ok(())
 }
 
-/// Reads all pages by a plan of the base tables alone, and calls `look` with a pass of a repair.
+/// Reads all pages by a plan of the base tables alone, and calls `look` with what was seen.
 pub(crate) fn examine_base(
     source: &dyn PageSource,
     options: &Options,
     (scratch, listener): (Option<&Scratch>, Option<Listener<'_>>),
     plan: Plan,
-    look: &mut dyn FnMut(&mut State<'_>),
+    look: &mut dyn FnMut(&Shared<'_>, &Pages<'_>, &Facts),
 ) -> Result<(), CheckError> {
     let files = source.files();
     let library = Pages::new(source);
@@ -202,7 +201,7 @@ pub(crate) fn examine_base(
     if shared.is_stopped() {
         return Err(CheckError::Cancelled);
     }
-    look(&mut State::new(&shared, &library, &facts));
+    look(&shared, &library, &facts);
     match watch.failure() {
         Some(failure) => Err(CheckError::Scratch(failure)),
         None => Ok(()),

@@ -36,8 +36,7 @@ mod state;
 mod tree;
 
 pub use catalog::BASE_PLACES;
-pub use state::Loss;
-pub(crate) use state::State;
+pub use state::{Identity, Loss};
 
 use crate::examine::{CheckError, Seen, examine};
 use crate::finding::{Finding, Subject};
@@ -45,8 +44,7 @@ use crate::options::Options;
 use crate::{Listener, Scratch};
 use furrow_datafile::PageSource;
 use furrow_format::{FileHeader, FileId, PageBuf, PageId, PageNo};
-use furrow_types::Guid;
-use state::Overlay;
+use state::{Overlay, State};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most passes.
@@ -75,17 +73,6 @@ pub struct Repaired {
     pub rebuilt: Vec<Subject>,
     /// The findings after the repair.
     pub left: Vec<Finding>,
-}
-
-/// What a caller knows of a database beside its files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// Its name.
-    pub name: Option<String>,
-    /// Its number in its instance.
-    pub database_id: Option<u16>,
-    /// What its files and its log have in common.
-    pub binding: Option<Guid>,
 }
 
 /// Most repairs of the catalog: the foundation, the rows, and once more.

@@ -84,7 +84,7 @@ impl Database {
 
     /// Keeps the database open for something that is no session: as long as this lives, it is not closed,
     /// dropped or repaired.
-    pub fn keep_open(&self) -> Result<DatabaseRef, EngineError> {
+    pub(crate) fn keep_open(&self) -> Result<DatabaseRef, EngineError> {
         self.core.keep_open()
     }
 

@@ -13,7 +13,7 @@
 
 use super::survey::Survey;
 use crate::maps::page_at;
-use crate::repair::Identity;
+use crate::repair::state::Identity;
 use furrow_datafile::{Pages, SourceFile, kind_fault};
 use furrow_format::boot::WRITTEN_VERSION;
 use furrow_format::catalog::{DatabaseFile, SYSALLOCUNITS};

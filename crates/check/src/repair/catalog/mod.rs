@@ -28,8 +28,7 @@ mod survey;
 
 pub use survey::BASE_PLACES;
 
-use super::Identity;
-use super::state::{Overlay, State};
+use super::state::{Identity, Loss, Overlay, State};
 use crate::examine::{CheckError, examine_base};
 use crate::finding::Finding;
 use crate::options::Options;
@@ -52,7 +51,7 @@ const OF_CATALOG: [u32; 2] = [8930, 8992];
 pub(super) struct Mended {
     pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
     pub(super) notes: Vec<String>,
-    pub(super) losses: Vec<super::Loss>,
+    pub(super) losses: Vec<Loss>,
 }
 
 /// Whether findings are of what this module repairs.
@@ -101,24 +100,31 @@ pub(super) fn mend(
     let headers = names::headers(&library, &files);
     let plan = base_plan(&library, &seen);
     let mut mended = Mended::default();
-    examine_base(source, options, with, plan, &mut |state: &mut State<'_>| {
-        let found = gather(state);
-        let all = || BASE_TABLES.iter().map(|table| table.id).collect();
-        let mut work = Work {
-            store: found.clone(),
-            survey: &seen,
-            files: &files,
-            headers: &headers,
-            damaged: if unreadable { all() } else { damaged.clone() },
-            notes: Vec::new(),
-        };
-        work.reconcile();
-        let again = work.damaged.clone();
-        write(state, (&found, &work.store), &again);
-        mended.notes = std::mem::take(&mut work.notes);
-        mended.losses = std::mem::take(&mut state.losses).into_values().collect();
-        mended.pages = std::mem::take(&mut state.pages);
-    })?;
+    examine_base(
+        source,
+        options,
+        with,
+        plan,
+        &mut |shared, library, facts| {
+            let mut state = State::new(shared, library, facts);
+            let found = gather(&mut state);
+            let all = || BASE_TABLES.iter().map(|table| table.id).collect();
+            let mut work = Work {
+                store: found.clone(),
+                survey: &seen,
+                files: &files,
+                headers: &headers,
+                damaged: if unreadable { all() } else { damaged.clone() },
+                notes: Vec::new(),
+            };
+            work.reconcile();
+            let again = work.damaged.clone();
+            write(&mut state, (&found, &work.store), &again);
+            mended.notes = std::mem::take(&mut work.notes);
+            mended.losses = std::mem::take(&mut state.losses).into_values().collect();
+            mended.pages = std::mem::take(&mut state.pages);
+        },
+    )?;
     Ok(mended)
 }
 
