@@ -46,6 +46,9 @@ use survey::Survey;
 /// Findings that the catalog causes.
 const OF_CATALOG: [u32; 2] = [8930, 8992];
 
+/// Most pages of system tables of other engines in a database of this one: damage may let a page name one.
+const MOST_FOREIGN: u32 = 2;
+
 /// What is to be written, and what is to be said of it.
 #[derive(Debug, Default)]
 pub(super) struct Mended {
@@ -74,10 +77,11 @@ pub(super) fn mend(
     let files = source.files();
     let library = Pages::new(source);
     let seen = survey::survey(&library, &files, with.1)?;
-    if seen.foreign {
-        return Ok(Mended::default());
-    }
     if !foundation::is_sound(&library, &files) {
+        // Without the boot page, the system tables show which engine it is.
+        if seen.foreign > MOST_FOREIGN {
+            return Ok(Mended::default());
+        }
         let (pages, notes) = foundation::mend(&library, &files, &seen, identity);
         return Ok(Mended {
             pages,

@@ -94,8 +94,8 @@ pub(super) struct Survey {
     pub(super) created: Option<DateTime>,
     /// The greatest LSN of a page in use that is not a file header.
     pub(super) newest: Lsn,
-    /// Whether a page is of a system table that this engine does not have.
-    pub(super) foreign: bool,
+    /// Pages of system tables that this engine does not have.
+    pub(super) foreign: u32,
 }
 
 /// Reads the headers of all pages in use.
@@ -184,7 +184,7 @@ impl Survey {
             table.unit_id() == view.unit() && (kind == PageType::Data || is_node)
         };
         let is_base = (1..100).contains(&view.object_part()) && view.index_part() < 256;
-        self.foreign |= is_base && of_rows && !BASE_TABLES.iter().any(known);
+        self.foreign += u32::from(is_base && of_rows && !BASE_TABLES.iter().any(known));
         let unit = self.units.entry(view.unit().0).or_insert(UNSEEN);
         match kind {
             PageType::Iam => {
