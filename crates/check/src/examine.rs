@@ -179,17 +179,17 @@ pub(crate) fn examine_base(
     source: &dyn PageSource,
     options: &Options,
     (scratch, listener): (Option<&Scratch>, Option<Listener<'_>>),
-    plan: Plan,
+    plan: &Plan,
     look: &mut dyn FnMut(&Shared<'_>, &Pages<'_>, &Facts),
 ) -> Result<(), CheckError> {
     let files = source.files();
     let library = Pages::new(source);
     let maps = Maps::read(&library, &files);
-    let wanted = Wanted::of(Scope::Database, &plan, (&library, &maps), &files);
+    let wanted = Wanted::of(Scope::Database, plan, (&library, &maps), &files);
     let shared = Shared::new(
         (source, listener),
         &files,
-        (&plan, options),
+        (plan, options),
         (&maps, &wanted),
     );
     let workers = match options.workers {

@@ -22,7 +22,7 @@
 //! boot page has lost that flag; an interrupted opening removes what there is of the new log and begins
 //! again.
 
-use super::journal_file::Content;
+use super::journal_file::{Content, Journal, Known};
 use super::known_pages::{
     Locked, LogAfter, boot_pages, header_pages, is_between, is_same_but_checkpoint, newest_lsn,
     not_so, raw_page,
@@ -31,37 +31,10 @@ use crate::files::{double_write_path, open_error};
 use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
-use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo};
+use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageId, PageNo};
 use furrow_io::{Access, AlignedBuf, File, Fill, Open};
 use furrow_tables::EngineError;
-use std::path::{Path, PathBuf};
-
-/// A data file as the repair found it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Known {
-    pub(super) id: FileId,
-    /// Least size in pages.
-    pub(super) size: u32,
-    pub(super) path: PathBuf,
-    /// Page 0 before and after.
-    pub(super) header: [Box<PageBuf>; 2],
-}
-
-/// A repair that is to be written.
-pub(crate) struct Journal<'p> {
-    pub(super) files: Vec<Known>,
-    /// The boot page before and after.
-    pub(super) boot: [Box<PageBuf>; 2],
-    /// All pages but the boot page and the headers.
-    pub(super) pages: Content<'p>,
-    /// Whether the log is lost, and a new one is to be made.
-    pub(super) new_log: bool,
-}
-
-/// Whether a page is one by which a journal knows its files: a header, or the boot page.
-pub(super) fn is_known_page(id: PageId) -> bool {
-    id.page.0 == 0 || id == BOOT_PAGE
-}
+use std::path::Path;
 
 impl<'p> Journal<'p> {
     /// Of what was computed from these files, which have not changed since.
@@ -223,6 +196,7 @@ mod tests {
     use crate::checking::journal_file::{Found, read};
     use furrow_io::{MemoryVolume, Volume};
     use std::collections::BTreeMap;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     #[test]

@@ -11,8 +11,7 @@
 //!    nothing of it is in the data files; one with it that does not add up was damaged since.
 //! 2. *Memory is bounded*: pages are written, checked and read 64 at a time.
 
-use super::journal::{Journal, Known};
-use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId};
+use furrow_format::{BOOT_PAGE, FileId, PAGE_SIZE, PageBuf, PageId};
 use furrow_io::{AlignedBuf, File};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
@@ -27,6 +26,33 @@ const SECTOR_BYTES: usize = 512;
 const BATCH_PAGES: usize = 64;
 /// Most bytes of a head: that of a repair of 100 million pages.
 const MOST_HEAD_BYTES: u64 = 1 << 30;
+
+/// A data file as the repair found it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) id: FileId,
+    /// Least size in pages.
+    pub(super) size: u32,
+    pub(super) path: PathBuf,
+    /// Page 0 before and after.
+    pub(super) header: [Box<PageBuf>; 2],
+}
+
+/// A repair that is to be written.
+pub(crate) struct Journal<'p> {
+    pub(super) files: Vec<Known>,
+    /// The boot page before and after.
+    pub(super) boot: [Box<PageBuf>; 2],
+    /// All pages but the boot page and the headers.
+    pub(super) pages: Content<'p>,
+    /// Whether the log is lost, and a new one is to be made.
+    pub(super) new_log: bool,
+}
+
+/// Whether a page is one by which a journal knows its files: a header, or the boot page.
+pub(super) fn is_known_page(id: PageId) -> bool {
+    id.page.0 == 0 || id == BOOT_PAGE
+}
 
 /// Where the pages of a journal are.
 pub(super) enum Content<'p> {
@@ -46,8 +72,7 @@ impl Content<'_> {
         match self {
             Content::Computed(pages) => {
                 let ids = pages.keys().copied();
-                ids.filter(|id| !super::journal::is_known_page(*id))
-                    .collect()
+                ids.filter(|id| !is_known_page(*id)).collect()
             }
             Content::Kept { ids, .. } => ids.clone(),
         }

@@ -21,7 +21,7 @@ mod snapshot;
 mod spill;
 
 pub(crate) use finish::{Leftover, finish_repair};
-pub(crate) use journal::Journal;
+pub(crate) use journal_file::Journal;
 pub(crate) use known_pages::{Locked, LogAfter, Paths};
 pub use snapshot::SnapshotInfo;
 pub(crate) use snapshot::split;

@@ -19,7 +19,7 @@ use super::Instance;
 use super::repair::Order;
 use crate::checking::{LogAfter, Paths};
 use crate::database::Database;
-use crate::files::{open_error, repair_path};
+use crate::files::{FileEntry, open_error, repair_path};
 use crate::opening;
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_check::Repaired;
@@ -166,10 +166,8 @@ impl Instance {
         let name = database.name().to_owned();
         let access = database.options().user_access;
         let log = database.keeper.log_entry().path;
-        let files = database.files.files().into_iter();
-        let paths: Paths = files
-            .map(|file| (file.id, PathBuf::from(file.file.path())))
-            .collect();
+        let path = |file: FileEntry| (file.id, PathBuf::from(file.file.path()));
+        let paths: Paths = database.files.files().into_iter().map(path).collect();
         drop(database);
         {
             let _entered = self.shared.enter();
@@ -198,8 +196,7 @@ impl Instance {
         let mut kept = None;
         let written;
         let repaired = {
-            let repairing = self.begin_repair(&name);
-            let repaired = repairing.and_then(|repairing| {
+            let repaired = self.begin_repair(&name).and_then(|repairing| {
                 kept = self.keep_log(&log)?;
                 let repaired = self.repair_files(&name, &paths, (order, LogAfter::New(access)));
                 drop(repairing);

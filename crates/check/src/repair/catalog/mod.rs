@@ -11,9 +11,9 @@
 //!
 //! # Invariants
 //! 1. *Rows of users are not touched here*: only pages of base tables, the boot page and headers are written.
-//!    A table that is dropped loses its pages in the next pass, by the rules for pages without an owner.
-//! 2. *A catalog without a contradiction does not change.* Proof: only what is missing is put in, and the score
-//!    of the soak repairs undamaged databases.
+//!    A table that is dropped loses its pages in the next pass, by the rules for pages without owner.
+//! 2. *A catalog without a contradiction does not change.* Proof: only what is missing is put in, and the
+//!    score of the soak repairs undamaged databases.
 //!
 //! # What can fail
 //! A base table whose root no page and no row names cannot be written: the findings stay.
@@ -108,7 +108,7 @@ pub(super) fn mend(
         source,
         options,
         with,
-        plan,
+        &plan,
         &mut |shared, library, facts| {
             let mut state = State::new(shared, library, facts);
             let found = gather(&mut state);

@@ -3,7 +3,7 @@
 //! # Steps
 //! 1. Definitions of base tables are the same in every database: missing ones are put in.
 //! 2. A unit without a row is found by its pages; a rowset without a row by its index and its columns;
-//!    columns of rowsets by the rules of layout ([`super::layouts`]); names that are lost are replaced by others.
+//!    columns of rowsets by the rules of layout ([`super::layouts`]); names that are lost are replaced.
 //! 3. An index whose definition cannot be made again goes, with its pages. So does a table, if its own rows
 //!    cannot be read without the definition.
 //! 4. Rows that belong to nothing go.
@@ -77,7 +77,7 @@ impl Work<'_> {
             let table_id = table.id;
             TablePlace { table_id, rows }
         };
-        let places: Vec<TablePlace> = BASE_TABLES.iter().map(|t| place(&t)).collect();
+        let places: Vec<TablePlace> = BASE_TABLES.iter().map(|table| place(table)).collect();
         let rows = bootstrap_rows(&Bootstrap {
             created: self.created(),
             places: &places,
