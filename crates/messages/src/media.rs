@@ -6,6 +6,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
     3004 16 1 "The primary filegroup cannot be backed up as a file backup because the database is using \
         the SIMPLE recovery model. Consider taking a partial backup by specifying READ_WRITE_FILEGROUPS.";
+    3007 16 1 "The backup of the file or filegroup \"%ls\" is not permitted because it is not online. \
+        Container state: \"%ls\" (%d). Restore status: %d. BACKUP can be performed by using the FILEGROUP \
+        or FILE clauses to restrict the selection to include only online data.";
     3009 16 1 "Could not insert a backup or restore history/detail record in the msdb database. This may \
         indicate a problem with the msdb database. The backup/restore operation was still successful.";
     3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";

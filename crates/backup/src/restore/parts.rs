@@ -7,7 +7,7 @@ use super::plan::{page_checks, spec_of};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::error::shown;
-use crate::media::{BackupKind, SetInfo};
+use crate::media::{BackupKind, SetFile, SetInfo};
 use crate::run::{FilePages, Listener, Parts};
 use furrow_engine::{Database, DatabaseState, Instance, PageRestore, PageSource};
 use furrow_format::{Lsn, PageId};
@@ -53,9 +53,6 @@ pub fn restore_files(
     }
     let target = instance.restore_target(&request.name);
     let target = target.ok_or_else(|| BackupError::refused(3118, &[name()]))?;
-    if target.state != DatabaseState::Restoring {
-        return Err(BackupError::refused(3159, &[name()]));
-    }
     parts.exist(&info.files, &info.database)?;
     let chosen: Vec<u16> = info
         .files
@@ -63,20 +60,35 @@ pub fn restore_files(
         .filter(|f| parts.has(f))
         .map(|f| f.id)
         .collect();
-    let absent = |f: &&crate::media::SetFile| chosen.contains(&f.id) && !f.present;
+    // Files that a piecemeal restore has left out come back beside the open database.
+    let open = target
+        .database
+        .filter(|_| instance.lacks(&request.name, &chosen));
+    if target.state != DatabaseState::Restoring && open.is_none() {
+        return Err(BackupError::refused(3159, &[name()]));
+    }
+    let absent = |f: &&SetFile| chosen.contains(&f.id) && !f.present;
     if let Some(absent) = info.files.iter().find(absent) {
         let args = [absent.name.as_str().into(), info.database.as_str().into()];
         return Err(BackupError::refused(3234, &args));
     }
     // The primary file says whose database it is. Where it is the one that is restored, it may be past that.
-    match instance.restoring_family(&request.name) {
+    let family = match &open {
+        Some(open) => open.family(),
+        None => instance.restoring_family(&request.name),
+    };
+    match family {
         Ok(family) if family == info.family => {}
         Ok(_) => return Err(BackupError::refused(3154, &[name()])),
         Err(_) if chosen.contains(&1) => {}
         Err(e) => return Err(e.into()),
     }
-    let spec = spec_of(instance, &info, request)?;
-    let restoring = instance.begin_file_restore(&spec, &chosen)?;
+    let wanted = |f: &SetFile| open.is_none() || chosen.contains(&f.id);
+    let spec = spec_of(instance, &info, request, &wanted)?;
+    let restoring = match &open {
+        Some(open) => instance.begin_piece(open, &spec, &chosen)?,
+        None => instance.begin_file_restore(&spec, &chosen)?,
+    };
     let copying = Copying {
         place: Place::Files(&restoring),
         checks,

@@ -4,6 +4,7 @@ use super::types::RestoreRequest;
 use crate::BackupError;
 use crate::error::shown;
 use crate::media::{BackupKind, SetFile, SetFork, SetInfo};
+use crate::run::Parts;
 use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring};
 use furrow_format::{FileId, Fork, Forks, Lsn};
 use furrow_messages::Message;
@@ -90,11 +91,12 @@ pub(crate) fn forks_of(info: &SetInfo) -> Forks {
     }
 }
 
-/// The files of a set, and where they go.
+/// The files of a set, and where they go. The places of those that are `looked_at` must be free.
 pub(super) fn spec_of(
     instance: &Arc<Instance>,
     info: &SetInfo,
     request: &RestoreRequest,
+    looked_at: &dyn Fn(&SetFile) -> bool,
 ) -> Result<RestoreSpec, BackupError> {
     let own = instance.restore_target(&request.name);
     let own = own
@@ -114,7 +116,12 @@ pub(super) fn spec_of(
     for file in &info.files {
         let moved = request.moves.iter().find(|m| is(&m.0, file));
         let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
-        if let Some(other) = claimed.insert(path.clone(), file) {
+        let counts = looked_at(file);
+        let before = match counts {
+            true => claimed.insert(path.clone(), file),
+            false => None,
+        };
+        if let Some(other) = before {
             let args = [
                 shown(&path),
                 other.name.as_str().into(),
@@ -125,7 +132,12 @@ pub(super) fn spec_of(
             return Err(planned(Message::new(3176, &args)));
         }
         let there = instance.volume().exists(&path).unwrap_or(false);
-        if there && !request.replace && !own.contains(&path) && !left_over(instance, request) {
+        if counts
+            && there
+            && !request.replace
+            && !own.contains(&path)
+            && !left_over(instance, request)
+        {
             let args = [file.name.as_str().into(), shown(&path)];
             return Err(planned(Message::new(3142, &args)));
         }
@@ -155,7 +167,19 @@ pub(super) fn spec_of(
         },
         source: info.binding,
         forks: forks_of(info),
+        absent: Vec::new(),
     })
+}
+
+/// The data files of a set that PARTIAL leaves out.
+pub(super) fn left_out(info: &SetInfo, partial: &Parts) -> Result<Vec<u16>, BackupError> {
+    let named = |file: &SetFile| !partial.is_all() && partial.has(file);
+    if !partial.is_all() {
+        partial.exist(&info.files, &info.database)?;
+    }
+    // The primary filegroup is restored, whether or not it is named.
+    let out = |f: &&SetFile| f.filegroup > 1 && !named(f);
+    Ok(info.files.iter().filter(out).map(|f| f.id).collect())
 }
 
 /// Whether a restore of this database was interrupted, or it cannot be opened: its files are its own.

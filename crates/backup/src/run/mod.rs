@@ -372,7 +372,7 @@ fn set_files(source: &BackupSource) -> Result<Vec<SetFile>, BackupError> {
         pages: 0,
         created_lsn: file.created.0,
         first_pages: file.first_pages,
-        present: true,
+        present: file.online,
     };
     Ok(source.files()?.into_iter().map(set_file).collect())
 }
@@ -392,11 +392,22 @@ fn begin_info(
     let facts = source.facts();
     let boot = &facts.boot;
     let mut files = set_files(source)?;
+    let asked = |file: &SetFile| request.parts.is_all() || request.parts.has(file);
     if !request.parts.is_all() {
         request.parts.exist(&files, source.name())?;
-        for file in files.iter_mut().filter(|f| f.filegroup != 0) {
-            file.present = request.parts.has(file);
-        }
+    }
+    let absent = files.iter().find(|f| !f.present && asked(f));
+    if let Some(absent) = absent.filter(|_| facts.scope != BackupScope::Log) {
+        let args = [
+            absent.name.as_str().into(),
+            "RecoveryPending".into(),
+            3.into(),
+            0.into(),
+        ];
+        return Err(BackupError::refused(3007, &args));
+    }
+    for file in files.iter_mut().filter(|f| f.filegroup != 0) {
+        file.present &= asked(file);
     }
     Ok(SetInfo {
         kind: match facts.scope {

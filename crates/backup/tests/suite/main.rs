@@ -10,6 +10,7 @@ mod encrypted;
 mod files;
 mod forks;
 mod pages;
+mod piecemeal;
 mod scattered;
 mod stop;
 mod tail;

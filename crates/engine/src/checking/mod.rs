@@ -23,7 +23,7 @@ pub(crate) use finish::{Leftover, finish_repair};
 pub(crate) use journal::Journal;
 pub(crate) use known_pages::{Locked, LogAfter, Paths};
 pub use snapshot::SnapshotInfo;
-pub(crate) use snapshot::split;
+pub(crate) use snapshot::{hidden_number, split};
 pub(crate) use spill::remove_leftovers;
 
 use crate::database::Database;

@@ -72,6 +72,11 @@ pub(crate) struct Split {
     pub(crate) recovered: Result<(), EngineError>,
 }
 
+/// A number for a database in the buffer pool that is in no list.
+pub(crate) fn hidden_number() -> u16 {
+    FIRST_HIDDEN + next_number()
+}
+
 /// A number for the database that recovers a snapshot.
 fn next_number() -> u16 {
     NEXT_HIDDEN.fetch_add(1, Ordering::Relaxed) % HIDDEN

@@ -23,7 +23,7 @@ mod rows;
 mod spec;
 mod unsynced;
 
-pub(crate) use book::{BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
+pub(crate) use book::{AbsentEntry, BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use candidate::{Candidate, put_images_back};
 pub(crate) use file_path::file_path;
 pub(crate) use metered::Metered;

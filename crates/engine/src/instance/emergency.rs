@@ -44,7 +44,7 @@ impl Instance {
         let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         match listed.phase {
             Phase::Whole => {}
-            Phase::Restoring | Phase::Reverting => {
+            Phase::Restoring | Phase::Reverting | Phase::Piece => {
                 return Err(EngineError::refused(927, &[name.into()]));
             }
             Phase::Snapshot | Phase::StaleSnapshot => return Err(EngineError::refused(5093, &[])),
@@ -54,6 +54,7 @@ impl Instance {
                 return Err(EngineError::of(Message::custom(40514, 16, 1, text)));
             }
         }
+        listed.absent.refuse("SET EMERGENCY")?;
         let open = self.open_entry(&listed.name);
         if let Some(database) = open
             && database.state() == DatabaseState::Emergency

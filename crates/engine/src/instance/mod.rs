@@ -10,6 +10,7 @@ mod emergency;
 mod lifecycle;
 mod look;
 mod physical;
+mod piece;
 mod recover;
 mod rename;
 mod repair;
@@ -30,7 +31,9 @@ pub use lifecycle::AttachOptions;
 pub use snapshots::SnapshotSpec;
 
 pub use physical::{Closely, Content, LevelStats};
-pub use views::{DatabaseView, DatabaseWork, FileView, FilegroupView, LogView, VlfView};
+pub use views::{
+    DatabaseView, DatabaseWork, FileView, FileViewState, FilegroupView, LogView, VlfView,
+};
 
 pub use restore::{RestoreFile, RestoreSpec, RestoreTarget, Restoring};
 

@@ -18,8 +18,8 @@ use crate::backup::chain_of;
 use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
-    Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered, ParsedFile,
-    files_in_pool, read_boot, read_files1,
+    AbsentEntry, Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered,
+    ParsedFile, files_in_pool, read_boot, read_files1,
 };
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
@@ -34,7 +34,9 @@ use furrow_log::LogError;
 use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
 use furrow_pool::{CheckpointOptions, LatchRank};
-use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, checkpoint, redo, undo};
+use furrow_recovery::{
+    Analysis, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo, undo,
+};
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_tables::Catalog;
 use furrow_tables::{DatabaseOptions, DatabaseState, EngineError, StateCell, Updateability};
@@ -116,6 +118,8 @@ pub(super) struct Opening<'a> {
     pub(super) analysis: Analysis,
     files: BTreeMap<u16, FileEntry>,
     log_entry: Option<LogEntry>,
+    /// Files that the catalog names and that it is opened without.
+    absent: Vec<ParsedFile>,
     /// Files that are to be cleared away: number and path.
     defunct: Vec<(FileId, PathBuf)>,
     redone: RedoStats,
@@ -276,6 +280,7 @@ pub(super) fn begin<'a>(
         analysis,
         files: BTreeMap::new(),
         log_entry: None,
+        absent: Vec::new(),
         defunct: Vec::new(),
         redone: RedoStats::default(),
         phases,
@@ -316,6 +321,7 @@ impl Opening<'_> {
                 .iter()
                 .filter(|f| f.plan.filegroup != 0 && f.status == FileStatus::Online)
                 .filter(|f| !known.contains(&FileId(f.plan.id)))
+                .filter(|f| self.moved.absent_file(f.place()).is_none())
                 .collect();
             if fresh.is_empty() {
                 self.take_note(&found.files)?;
@@ -386,7 +392,15 @@ impl Opening<'_> {
     fn take_note(&mut self, rows: &[ParsedFile]) -> Result<(), EngineError> {
         for row in rows {
             let id = FileId(row.plan.id);
-            if row.plan.filegroup == 0 {
+            if let Some(absent) = self.moved.absent_file(row.place())
+                && row.status == FileStatus::Online
+            {
+                let mut row = row.clone();
+                if let Some(absent) = absent {
+                    row.plan.path.clone_from(&absent.plan.path);
+                }
+                self.absent.push(row);
+            } else if row.plan.filegroup == 0 {
                 self.log_entry = Some(row.log_entry(self.log_file.path().to_path_buf()));
             } else if row.status == FileStatus::Defunct {
                 self.defunct.push((
@@ -442,7 +456,31 @@ impl Opening<'_> {
         Ok(())
     }
 
+    /// Refuses a restore WITH RECOVERY that would have to roll changes of absent files back.
+    fn leaves_nothing_to_undo(&self) -> Result<(), EngineError> {
+        let absent: HashSet<FileId> = self.absent.iter().map(|f| FileId(f.plan.id)).collect();
+        let first = self.analysis.losers.iter().map(|l| l.first).min();
+        let Some(first) = first.filter(|_| !absent.is_empty()) else {
+            return Ok(());
+        };
+        let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
+        let (log, end) = (Arc::clone(&self.log_file), self.analysis.end);
+        let changed = changed_by(log, self.binding.0, (first, end), &losers)?;
+        let Some(file) = changed.into_iter().find(|file| absent.contains(file)) else {
+            return Ok(());
+        };
+        let name = self.absent.iter().find(|f| f.plan.id == file.0);
+        let name = name.map_or("", |f| f.plan.name.as_str());
+        let text = format!(
+            "'RESTORE WITH PARTIAL, RECOVERY' is not supported here: a transaction that had not ended has \
+             changed file '{name}', which is not restored. Restore log backups up to the end of the \
+             transaction, or the filegroup of the file."
+        );
+        Err(EngineError::of(Message::custom(40_514, 16, 1, &text)))
+    }
+
     fn finish(mut self, begun: Moment) -> Result<Arc<Database>, EngineError> {
+        self.leaves_nothing_to_undo()?;
         self.rebind()?;
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
@@ -465,11 +503,23 @@ impl Opening<'_> {
         self.files.insert(1, one.entry(Arc::clone(&self.primary)));
         let hooks = Arc::new(Hooks::default());
         let space = self.open_space(&hooks)?;
+        for file in &self.absent {
+            space.set_offline(file.plan.filegroup, true);
+        }
         let catalog = Catalog::open(&self.store, &space)?;
         let undone = self.undo(&catalog)?;
         catalog.after_undo()?;
         let files = self.files.into_values().collect();
         let book = FileBook::new(self.binding, files, BTreeMap::new());
+        for file in self.absent {
+            let absent = self.moved.absent_file(file.place()).flatten();
+            book.put_absent(AbsentEntry {
+                restoring: absent.is_some_and(|a| a.restoring),
+                plan: file.plan,
+                guid: file.guid,
+                created: file.created,
+            });
+        }
         let database = Database::assemble(Parts {
             name: self.name,
             options: DatabaseOptions::of(&own),

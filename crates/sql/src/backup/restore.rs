@@ -58,6 +58,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 no_stop_yet(&request, "STOPAT")?;
                 request.stop = Some(stop::time(run, option)?);
             }
+            "PARTIAL" => request.partial = Some(Parts::default()),
             "REPLACE" => request.replace = true,
             "RECOVERY" => request.recovery = true,
             "NORECOVERY" => request.recovery = false,
@@ -132,8 +133,19 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
         None => String::new(),
     };
     let asked = options(run, written, &name);
-    let asked = asked.map_err(|e| refused(e, statement))?;
+    let mut asked = asked.map_err(|e| refused(e, statement))?;
     let (parts, pages) = parts::named(run, &written.parts, "RESTORE")?;
+    let parts = match &mut asked.request.partial {
+        Some(_) if written.kind != RestoreKind::Database || !pages.is_empty() => {
+            let messages = vec![Message::new(3032, &["partial".into()])];
+            return Err(abnormally(messages, statement));
+        }
+        Some(partial) => {
+            *partial = parts;
+            Parts::default()
+        }
+        None => parts,
+    };
     let what = match (parts.is_all(), pages.is_empty()) {
         (true, true) => What::All,
         (false, true) => What::Files(parts),
@@ -182,8 +194,8 @@ impl What {
     /// The statement's name in its closing message.
     fn called(&self, statement: &str, info: &SetInfo) -> String {
         match self {
-            What::All => statement.to_owned(),
-            What::Files(_) => format!("{statement} ... FILE={}", parts::names(info)),
+            What::All if info.files.iter().all(|f| f.present) => statement.to_owned(),
+            What::All | What::Files(_) => format!("{statement} ... FILE={}", parts::names(info)),
             What::Pages(_) => format!("{statement} ... PAGE"),
         }
     }
