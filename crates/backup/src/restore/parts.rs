@@ -83,7 +83,14 @@ pub fn restore_files(
         Err(_) if chosen.contains(&1) => {}
         Err(e) => return Err(e.into()),
     }
-    let wanted = |f: &SetFile| open.is_none() || chosen.contains(&f.id);
+    // A file that was left out comes back where it was to be, unless it is moved.
+    let is_moved = |f: &SetFile| {
+        request
+            .moves
+            .iter()
+            .any(|m| m.0.eq_ignore_ascii_case(&f.name))
+    };
+    let wanted = |f: &SetFile| open.is_none() || chosen.contains(&f.id) && is_moved(f);
     let spec = spec_of(instance, &info, request, &wanted)?;
     let restoring = match &open {
         Some(open) => instance.begin_piece(open, &spec, &chosen)?,

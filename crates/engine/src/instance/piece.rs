@@ -30,6 +30,7 @@ use furrow_format::{
     DatabaseId, FileGrowth, FileHeader, FileHeaderError, FileId, GAM_INTERVAL, Lsn, PAGE_SIZE,
     PageId, PageNo, dcm_page_of,
 };
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{Access, Fill, Open};
 use furrow_log::{LogConfig, LogImage};
 use furrow_messages::Message;
@@ -218,7 +219,7 @@ impl Instance {
             ..self.shared.config.log
         };
         let analysis = analyse(Arc::clone(&log_file), piece.binding, (config, Lsn::MAX))?;
-        if analysis.end != point {
+        if analysis.end != point && !mutated(Mutation::JoinEarly) {
             let text = format!("the log of a piece ends with {}, not {point}", analysis.end);
             return Err(EngineError::Damaged(text));
         }
@@ -367,7 +368,8 @@ fn is_complete(listed: &Listed, settled: &Settled) -> Result<(), EngineError> {
     {
         let name = plan.name.as_str();
         let file = settled.files.get(&plan.id);
-        if settled.end != absent.point || file.is_none() {
+        let early = settled.end != absent.point && !mutated(Mutation::JoinEarly);
+        if early || file.is_none() {
             let args = [name.into(), shown(absent.point), shown(settled.end)];
             return Err(EngineError::refused(4318, &args));
         }

@@ -43,7 +43,10 @@ impl Restoring {
     /// Whether a file of a backup is one of those that are being restored, or will be.
     pub fn looks_at(&self, file: u16, filegroup: u16) -> bool {
         match self.listed.phase {
-            Phase::Piece => self.listed.layout.iter().any(|p| p.filegroup == filegroup),
+            Phase::Piece => {
+                let own = self.listed.layout.iter().any(|p| p.filegroup == filegroup);
+                filegroup != 0 && own && !self.files.contains_key(&file)
+            }
             _ => !self.listed.absent.has(file),
         }
     }

@@ -578,6 +578,7 @@ impl Opening<'_> {
 
     fn open_space(&self, hooks: &Arc<Hooks>) -> Result<Arc<Space>, EngineError> {
         let mut groups: Vec<u16> = self.files.values().map(|f| f.filegroup).collect();
+        groups.extend(self.absent.iter().map(|f| f.plan.filegroup));
         groups.sort_unstable();
         groups.dedup();
         // Names and flags come from the catalog, which needs the space first.

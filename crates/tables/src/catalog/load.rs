@@ -87,6 +87,7 @@ impl Catalog {
         let of_group = |rowset: &&Arc<Rowset>| rowset.filegroup() == filegroup;
         for rowset in rowsets.values().filter(of_group) {
             rowset.set_offline(false);
+            rowset.mark_changed();
         }
         drop(rowsets);
         let units: Vec<AllocUnit> = self.bases.all()?;
