@@ -73,6 +73,7 @@ impl Database {
             // Counts in the catalog of an open database lag behind.
             counts: false,
             at_rest: true,
+            partial: !self.files.absent().is_empty(),
             ..options
         };
         if self.is_read_only() {
