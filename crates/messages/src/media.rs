@@ -28,6 +28,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3035 16 1 "Cannot perform a differential backup for database \"%ls\", because a current database \
         backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, omitting the \
         WITH DIFFERENTIAL option.";
+    3036 16 1 "The database is in warm-standby state (set by executing RESTORE WITH STANDBY) and cannot be \
+        backed up until the entire restore sequence is completed.";
     3041 16 1 "BACKUP failed to complete the command %.*ls. Check the backup application log for detailed \
         messages.";
     3042 10 1 "BACKUP WITH CONTINUE_AFTER_ERROR successfully generated a backup of the damaged database. \

@@ -102,16 +102,20 @@ pub(crate) fn backups(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
     let first = seed.unwrap_or_else(random_seed);
     println!("{runs} runs of backups and restores from seed {first} on");
     let all = Mutex::new((0, backups::Figures::default()));
-    side_by_side(usize::try_from(runs).unwrap_or(usize::MAX), jobs, &|piece| {
-        let done = backups::run(first.wrapping_add(piece as u64))?;
-        let mut all = all.lock();
-        all.0 += 1;
-        all.1.add(&done);
-        if all.0 % LINE_EVERY == 0 || all.0 == runs {
-            println!("{} runs: {:?}", all.0, all.1);
-        }
-        Ok(())
-    })
+    side_by_side(
+        usize::try_from(runs).unwrap_or(usize::MAX),
+        jobs,
+        &|piece| {
+            let done = backups::run(first.wrapping_add(piece as u64))?;
+            let mut all = all.lock();
+            all.0 += 1;
+            all.1.add(&done);
+            if all.0 % LINE_EVERY == 0 || all.0 == runs {
+                println!("{} runs: {:?}", all.0, all.1);
+            }
+            Ok(())
+        },
+    )
 }
 
 fn program() -> Result<PathBuf, ExitCode> {

@@ -24,6 +24,8 @@ pub struct RestoreRequest {
     pub checksum: Option<bool>,
     /// CONTINUE_AFTER_ERROR.
     pub continue_after_error: bool,
+    /// STANDBY: the undo file of the database, which can be read until its next restore.
+    pub standby: Option<PathBuf>,
     /// PARTIAL: the primary filegroup is restored, and these files and filegroups. The database is recovered
     /// without the others.
     pub partial: Option<Parts>,

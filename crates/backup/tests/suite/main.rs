@@ -12,6 +12,7 @@ mod forks;
 mod pages;
 mod piecemeal;
 mod scattered;
+mod standby;
 mod stop;
 mod tail;
 mod under_load;

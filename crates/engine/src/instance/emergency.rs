@@ -44,7 +44,7 @@ impl Instance {
         let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         match listed.phase {
             Phase::Whole => {}
-            Phase::Restoring | Phase::Reverting | Phase::Piece => {
+            Phase::Restoring | Phase::Standby | Phase::Reverting | Phase::Piece => {
                 return Err(EngineError::refused(927, &[name.into()]));
             }
             Phase::Snapshot | Phase::StaleSnapshot => return Err(EngineError::refused(5093, &[])),

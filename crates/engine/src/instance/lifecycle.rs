@@ -40,7 +40,9 @@ impl Instance {
         let mut list = self.shared.list.lock();
         for listed in list.databases.clone() {
             match listed.phase {
-                Phase::Whole | Phase::ReadOnly => self.start_one(&mut list, &listed),
+                Phase::Whole | Phase::ReadOnly | Phase::Standby => {
+                    self.start_one(&mut list, &listed)
+                }
                 // With its source.
                 Phase::Snapshot | Phase::StaleSnapshot => {}
                 Phase::Reverting => self.start_reverting(&mut list, &listed),
@@ -118,6 +120,9 @@ impl Instance {
         primary: &Path,
     ) -> Result<Arc<Database>, EngineError> {
         let id = DatabaseId(listed.id);
+        if listed.phase == Phase::Standby {
+            return self.open_standby(listed);
+        }
         if listed.phase == Phase::ReadOnly {
             let opened = opening::open_resting(&self.shared, primary)?;
             return self.open_resting(listed, opened);
@@ -464,6 +469,7 @@ impl Instance {
         }
         Self::refuse_with_snapshots(&list, listed.id, "detach")?;
         listed.absent.refuse("sp_detach_db")?;
+        listed.refuse_standby("sp_detach_db")?;
         self.close_entry(name)?;
         list.change(|all| all.retain(|d| d.id != listed.id))?;
         self.forget(name);
@@ -505,6 +511,9 @@ impl Instance {
             }
         }
         listed.paths.extend(listed.absent.piece_paths());
+        if listed.phase == Phase::Standby {
+            listed.paths.push(listed.link.undo.clone());
+        }
         if listed.phase == Phase::Reverting {
             listed.paths = listed.layout.iter().map(|p| p.path.clone()).collect();
         }

@@ -19,6 +19,7 @@ mod restore_files;
 mod revert;
 mod roll_forward;
 mod snapshots;
+mod standby;
 mod start_options;
 mod state;
 mod temporary;

@@ -62,7 +62,7 @@ impl Instance {
         };
         match listed.phase {
             // A restore that did not come to its end is not recovered.
-            Phase::Restoring => {
+            Phase::Restoring | Phase::Standby => {
                 let resumed = self.resume_restore(name).map_err(|e| match e.has(3117) {
                     true => EngineError::refused(4333, &[]),
                     false => e,

@@ -248,6 +248,9 @@ impl Instance {
             open.abandon();
         }
         paths.extend(old.absent.piece_paths());
+        if old.phase == Phase::Standby {
+            paths.push(old.link.undo.clone());
+        }
         let going = Listed {
             phase: Phase::Restoring,
             paths: paths.clone(),

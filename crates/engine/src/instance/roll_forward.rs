@@ -158,9 +158,11 @@ impl Instance {
             }
             listed
         };
-        if listed.phase != Phase::Restoring {
-            return Err(EngineError::refused(3117, &[]));
-        }
+        let listed = match listed.phase {
+            Phase::Standby => self.end_standby(&listed)?,
+            Phase::Restoring => listed,
+            _ => return Err(EngineError::refused(3117, &[])),
+        };
         self.resume(listed, None)
     }
 

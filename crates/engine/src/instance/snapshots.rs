@@ -121,6 +121,7 @@ impl Instance {
             _ => {}
         }
         listed.absent.refuse("CREATE DATABASE AS SNAPSHOT")?;
+        listed.refuse_standby("CREATE DATABASE AS SNAPSHOT")?;
         let database = self.database(name).map_err(|_| of(1822))?;
         match database.state() {
             DatabaseState::Emergency => Err(of(1822)),

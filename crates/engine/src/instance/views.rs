@@ -34,6 +34,8 @@ pub struct DatabaseView {
     pub primary: PathBuf,
     /// Of a snapshot: the number of its source.
     pub source: Option<DatabaseId>,
+    /// Whether it is in standby.
+    pub standby: bool,
 }
 
 /// A file of a database (`sys.database_files`).
@@ -175,6 +177,7 @@ impl Instance {
                     read_only: open.is_some_and(|d| d.is_read_only()),
                     primary: entry.primary.clone(),
                     source: entry.source,
+                    standby: open.is_some_and(|d| d.is_in_standby()),
                 }
             })
             .collect();

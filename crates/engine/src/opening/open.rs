@@ -144,7 +144,8 @@ pub(crate) fn open(
     let begun = Moment::now();
     say(shared, &Message::new(17137, &[name.into()]));
     let leftover = crate::checking::finish_repair(shared, path, moved)?;
-    let primary = open_primary(shared, path)?;
+    let mut primary = open_primary(shared, path)?;
+    primary.file = primary.file.guarded(|file| moved.guarded(file, 1))?;
     let lost = leftover != Leftover::Nothing;
     let mut opening = begin(shared, (id, name), moved, (primary, lost))?;
     if lost {
@@ -236,7 +237,7 @@ pub(super) fn begin<'a>(
         .instruments
         .files
         .open(id.0, 2, &path.to_string_lossy());
-    let log_file = Metered::wrap(found.file, stats);
+    let log_file = Metered::wrap(moved.guarded(found.file, 2)?, stats);
     // Of a restored database the log may begin behind what its boot page names.
     let chain = chain_of(&primary.boot.own).filter(|_| !moved.is_restore() && found.made.is_none());
     let opened = (Arc::clone(&log_file), binding.0, shared.config.log);
@@ -363,7 +364,9 @@ impl Opening<'_> {
 
     /// Opens a file, and proves that it is the one that the catalog means.
     fn open_proven(&self, row: &ParsedFile, path: &Path) -> Result<Candidate, EngineError> {
-        let mut file = Candidate::open(&*self.shared.volume, path, FileId(row.plan.id))?;
+        let id = FileId(row.plan.id);
+        let file = Candidate::open(&*self.shared.volume, path, id)?;
+        let mut file = file.guarded(|file| self.moved.guarded(file, id.0))?;
         file.believe_up_to(self.analysis.end);
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;
@@ -531,7 +534,7 @@ impl Opening<'_> {
             book,
             hooks,
             registration: self.registration,
-            access: Updateability::of(own.read_only),
+            access: Updateability::of(own.read_only || self.moved.undo.is_some()),
             layout: None,
             snapshot: None,
         })?;
@@ -540,14 +543,16 @@ impl Opening<'_> {
         if !untouched {
             let paths = database.files.paths();
             crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;
-            database.clear_away(&self.defunct)?;
+            if self.moved.undo.is_none() {
+                database.clear_away(&self.defunct)?;
+            }
             database.write_identity()?;
             if !self.analysis.clean {
                 let args = [database.name.as_str().into(), database.id.0.into()];
                 say(self.shared, &Message::new(3454, &args));
                 database.catalog.counts_are_behind();
             }
-            match own.read_only {
+            match own.read_only || self.moved.undo.is_some() {
                 true => database.come_to_rest(true)?,
                 false => {
                     database.checkpoint_now(CheckpointOptions::default())?;

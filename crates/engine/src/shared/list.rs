@@ -25,6 +25,8 @@
 //! Phases 11 and 12 are 0 and 10 of a database with absent files. At their end: the count of these files u16,
 //! and the files; an LSN u64; source GUID, and recovery forks as above. Then 0, or 1 and of the piece that is
 //! being restored the same: files, source, forks.
+//!
+//! Phase 13 (in standby) is 10 with the path of the undo file at its end.
 
 use super::listed::{Absent, Link, Listed, Phase, Piece};
 use crate::files::FilePlan;
@@ -46,6 +48,8 @@ const RESTORING_ON: u8 = 10;
 const WHOLE_WITHOUT: u8 = 11;
 /// Phase of a database that is being restored without some files.
 const RESTORING_WITHOUT: u8 = 12;
+/// Phase of a database in standby.
+const STANDBY: u8 = 13;
 /// Files grow by whole units, so that most changes rewrite in place.
 const UNIT_BYTES: u64 = 4096;
 
@@ -380,6 +384,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::Snapshot => 6,
             Phase::StaleSnapshot => 7,
             Phase::Reverting => 8,
+            Phase::Standby => STANDBY,
             // It is part of the entry of its database.
             Phase::Piece => continue,
         };
@@ -400,6 +405,10 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
         }
         match phase {
             RESTORING_WITHOUT => encode_way(&mut body, &database.link),
+            STANDBY => {
+                encode_way(&mut body, &database.link);
+                text(&mut body, &database.link.undo.to_string_lossy());
+            }
             _ if database.phase == Phase::Restoring => encode_origin(&mut body, &database.link),
             _ => {}
         }
@@ -491,6 +500,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             3 => Phase::ReadOnly,
             4 => Phase::Temporary,
             5 | RESTORING_FROM | RESTORING_ON | RESTORING_WITHOUT => Phase::Restoring,
+            STANDBY => Phase::Standby,
             6 => Phase::Snapshot,
             7 => Phase::StaleSnapshot,
             8 => Phase::Reverting,
@@ -505,14 +515,18 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             true => decode_layout(&mut body)?,
             false => Vec::new(),
         };
-        let link = match phase.has_link() {
+        let mut link = match phase.has_link() {
             true => Link {
                 database: u16::from_le_bytes(body.array()?),
                 lsn: Lsn(u64::from_le_bytes(body.array()?)),
                 ..Link::default()
             },
+            false if phase == Phase::Standby => decode_way(&mut body)?,
             false => decode_origin(&mut body, number)?,
         };
+        if phase == Phase::Standby {
+            link.undo = PathBuf::from(body.text()?);
+        }
         let absent = match number {
             WHOLE_WITHOUT | RESTORING_WITHOUT => decode_absent(&mut body)?,
             _ => Absent::default(),

@@ -34,6 +34,8 @@ pub(crate) enum Phase {
     StaleSnapshot,
     /// It is being reverted to a snapshot, which `link` names: `layout` has its data files and its log.
     Reverting,
+    /// It can be read between two restores of its log: `layout` has its files, `link` its undo file.
+    Standby,
     /// No database: the files of one that are restored while it is open. It is a part of the database's entry.
     Piece,
 }
@@ -49,6 +51,8 @@ pub(crate) struct Link {
     /// Of one that is being restored: the recovery forks of what is in place. None are known of one that was
     /// left so by an earlier version.
     pub(crate) forks: Forks,
+    /// Of one in standby: the undo file.
+    pub(crate) undo: PathBuf,
 }
 
 impl Phase {
@@ -57,6 +61,7 @@ impl Phase {
             self,
             Phase::Temporary
                 | Phase::Restoring
+                | Phase::Standby
                 | Phase::Snapshot
                 | Phase::StaleSnapshot
                 | Phase::Reverting
@@ -185,6 +190,15 @@ pub(crate) struct AbsentFile {
 }
 
 impl Listed {
+    /// 40514 for a statement that a database in standby does not take.
+    pub(crate) fn refuse_standby(&self, statement: &str) -> Result<(), EngineError> {
+        if self.phase != Phase::Standby {
+            return Ok(());
+        }
+        let text = format!("'{statement} of a database in standby' is not supported.");
+        Err(EngineError::of(Message::custom(40_514, 16, 1, &text)))
+    }
+
     /// The piece of a database that is being restored, as a database of its own would be listed; `None` where
     /// there is none.
     pub(crate) fn piece(&self) -> Option<Listed> {

@@ -2,10 +2,13 @@
 
 use super::Shared;
 use super::listed::AbsentFile;
+use crate::files::UndoFile;
 use furrow_format::{Forks, Lsn};
+use furrow_io::File;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where files are now that the catalog knows by other paths: matched by file name.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +24,8 @@ pub(crate) struct Moved {
     pub(crate) home: PathBuf,
     /// Files that the database is opened without.
     pub(crate) absent: BTreeMap<u16, AbsentFile>,
+    /// Of a database that comes to standby: what its files held goes there before they are written.
+    pub(crate) undo: Option<Arc<UndoFile>>,
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
@@ -53,6 +58,18 @@ impl Moved {
                 let text = format!("the log of a restore ends with record {end}");
                 Err(EngineError::Damaged(text))
             }
+        }
+    }
+
+    /// A file as a database in standby opens it; any other as it is.
+    pub(crate) fn guarded(
+        &self,
+        file: Arc<dyn File>,
+        id: u16,
+    ) -> Result<Arc<dyn File>, EngineError> {
+        match &self.undo {
+            Some(undo) => Ok(undo.guard(file, id)?),
+            None => Ok(file),
         }
     }
 

@@ -39,6 +39,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         ..RestoreRequest::default()
     };
     let (mut percent, mut load_history) = (None, false);
+    one_end(&written.options)?;
     for option in &written.options {
         let option = match option {
             RestoreOption::Move(logical, to) => {
@@ -62,6 +63,10 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
             "REPLACE" => request.replace = true,
             "RECOVERY" => request.recovery = true,
             "NORECOVERY" => request.recovery = false,
+            "STANDBY" => {
+                let undo = value_text(run, option)?;
+                request.standby = Some(path(run.cx, &undo)?);
+            }
             "CHECKSUM" => request.checksum = Some(true),
             "NO_CHECKSUM" => request.checksum = Some(false),
             "CONTINUE_AFTER_ERROR" => request.continue_after_error = true,
@@ -93,6 +98,24 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         stats: percent,
         load_history,
     })
+}
+
+/// 3031 for two of RECOVERY, NORECOVERY and STANDBY.
+fn one_end(options: &[RestoreOption]) -> Result<()> {
+    let ends = ["RECOVERY", "NORECOVERY", "STANDBY"];
+    let names = options.iter().filter_map(|option| match option {
+        RestoreOption::Opt(option) if ends.contains(&&*option.name) => {
+            Some(option.name.to_lowercase())
+        }
+        _ => None,
+    });
+    let names: Vec<String> = names.collect();
+    match &names[..] {
+        [first, .., last] if first != last => {
+            refuse(3031, &[last.as_str().into(), first.as_str().into()])
+        }
+        _ => Ok(()),
+    }
 }
 
 /// 3031 if the statement has a second point to stop at.
@@ -212,6 +235,8 @@ fn without_media(
         What::Files(_) => Some("RESTORE of files without FROM"),
         What::Pages(_) => Some("RESTORE of pages without FROM"),
         What::All if request.stop.is_some() => Some("RESTORE WITH STOPAT without FROM"),
+        What::All if request.standby.is_some() => Some("RESTORE WITH STANDBY without FROM"),
+        What::All if request.partial.is_some() => Some("RESTORE WITH PARTIAL without FROM"),
         What::All if !request.moves.is_empty() => Some("RESTORE WITH MOVE without FROM"),
         What::All if request.position.is_some() => Some("RESTORE WITH FILE without FROM"),
         What::All => None,
