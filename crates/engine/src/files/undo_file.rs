@@ -13,7 +13,7 @@
 //!
 //! # Invariants
 //! 1. An image is durable before its place is written: asserted by the order in [`Journaled::write`]. Proof:
-//!    `a_standby_database_comes_back_from_every_power_loss`.
+//!    the power losses of `soak::backups`.
 //! 2. The first image of a place counts, and there is only one in an undo file.
 
 #![deny(clippy::indexing_slicing)]

@@ -22,6 +22,20 @@ pub(super) const NAME: &str = "soak";
 pub(super) const COPY: &str = "copy";
 /// The filegroup that a piecemeal restore leaves out at first.
 pub(super) const OTHER: &str = "OTHER";
+/// The undo file of the copy.
+const UNDO: &str = "home/v0/copy.undo";
+
+/// What a restore leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// All files.
+    Wholly,
+    /// The primary filegroup.
+    Partly,
+    /// A database that can be read.
+    Standby,
+}
+
 /// Entries of the error log that a finding shows.
 const LAST_WORDS: usize = 6;
 
@@ -172,7 +186,7 @@ impl Machine {
     pub(super) fn restore_one(
         &self,
         instance: &Arc<Instance>,
-        (taken, stop, partial): (&Taken, Option<&Still>, Option<Parts>),
+        (taken, stop, how): (&Taken, Option<&Still>, How),
     ) -> Result<(), BackupError> {
         let media = MediaSet::open(&self.volume, &taken.paths)?;
         let info = media.info(1)?;
@@ -183,7 +197,8 @@ impl Machine {
             moves: moves.collect(),
             replace: true,
             stop: stop.map(|still| StopPoint::Time(still.at)),
-            partial,
+            partial: (how == How::Partly).then(Parts::default),
+            standby: (how == How::Standby).then(|| PathBuf::from(UNDO)),
             ..RestoreRequest::default()
         };
         let done = match taken.wanted {
@@ -199,6 +214,10 @@ impl Machine {
             return self.restore_piecemeal(plan);
         }
         let mut file = plan.file.as_ref();
+        let how = match plan.standby {
+            true => How::Standby,
+            false => How::Wholly,
+        };
         for (at, taken) in plan.chain.iter().enumerate() {
             let is_last = at + 1 == plan.chain.len();
             if taken.wanted == Wanted::Log
@@ -208,7 +227,7 @@ impl Machine {
                     .map_err(of_backup)?;
             }
             let stop = plan.stop.as_ref().filter(|_| is_last);
-            match self.restore_one(self.instance()?, (taken, stop, None)) {
+            match self.restore_one(self.instance()?, (taken, stop, how)) {
                 Ok(()) => {}
                 // All of it is there already.
                 Err(e) if taken.wanted == Wanted::Log && has(&e, &[4326]) => {}
@@ -235,10 +254,11 @@ impl Machine {
         let Some(target) = self.instance()?.restore_target(COPY) else {
             return Ok(None);
         };
-        if let Some(open) = target.database {
+        let standing = target.database.as_ref().is_some_and(|d| d.is_in_standby());
+        if let Some(open) = target.database.filter(|_| !standing) {
             return self.read_whole(open, chain).map(Some);
         }
-        if target.state != DatabaseState::Restoring {
+        if target.state != DatabaseState::Restoring && !standing {
             let text = format!("the copy is {:?} after a power loss", target.state);
             return Err(Failure::Wrong(text));
         }
@@ -252,13 +272,16 @@ impl Machine {
     /// went. It may refuse them: it must not take what does not go on where it is.
     pub(super) fn go_on(&self, chain: &[Taken]) -> Result<(), Failure> {
         let instance = self.instance()?;
-        let restoring = |t: &furrow_engine::RestoreTarget| t.state == DatabaseState::Restoring;
+        let restoring = |t: &furrow_engine::RestoreTarget| {
+            let standing = t.database.as_ref().is_some_and(|d| d.is_in_standby());
+            standing || t.state == DatabaseState::Restoring
+        };
         if !instance.restore_target(COPY).is_some_and(|t| restoring(&t)) {
             return Ok(());
         }
         for taken in chain.iter().filter(|t| t.wanted == Wanted::Log) {
             let refusals = [3117, 4305, 4320, 4326, 4330];
-            match self.restore_one(instance, (taken, None, None)) {
+            match self.restore_one(instance, (taken, None, How::Wholly)) {
                 Ok(()) => {}
                 Err(e) if has(&e, &refusals) => {}
                 Err(e) => return Err(of_backup(e)),
@@ -281,9 +304,9 @@ impl Machine {
     /// A differential backup over a full one that is not its base is refused.
     pub(super) fn refuses_other_base(&self, full: &Taken, other: &Taken) -> Result<(), Failure> {
         let instance = self.instance()?;
-        self.restore_one(instance, (full, None, None))
+        self.restore_one(instance, (full, None, How::Wholly))
             .map_err(of_backup)?;
-        match self.restore_one(instance, (other, None, None)) {
+        match self.restore_one(instance, (other, None, How::Wholly)) {
             Ok(()) => {
                 let text = "a differential backup was restored over another base than its own";
                 Err(Failure::Wrong(text.to_owned()))

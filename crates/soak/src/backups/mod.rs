@@ -10,7 +10,8 @@
 //!    taken for whole, nor take a log backup that does not go on where it is; then the restore begins again.
 //! 4. Some of these restores stop at a moment between transactions, or take a file from a backup of its own.
 //!    Some restore the primary filegroup first, and the other one beside the open copy, or after a power
-//!    loss in any step of that. Pages of the database in use are restored beside the writers.
+//!    loss in any step of that. Some leave the copy in standby between two steps. Pages of the database in
+//!    use are restored beside the writers.
 //!
 //! # What must hold
 //! 1. A restored database has, of each writer, all transactions that were acknowledged before its last backup
@@ -70,6 +71,8 @@ pub struct Figures {
     pub pages: u64,
     /// Restores of the primary filegroup first.
     pub pieces: u64,
+    /// Restores WITH STANDBY.
+    pub standby: u64,
 }
 
 impl Figures {
@@ -84,6 +87,7 @@ impl Figures {
         self.files += other.files;
         self.pages += other.pages;
         self.pieces += other.pieces;
+        self.standby += other.standby;
     }
 }
 
@@ -330,6 +334,7 @@ impl Run {
     fn judge(&mut self, state: &State, plan: &Plan) -> Result<(), Failure> {
         self.figures.files += u64::from(plan.file.is_some());
         self.figures.pieces += u64::from(plan.piecemeal);
+        self.figures.standby += u64::from(plan.standby);
         if let Some(still) = &plan.stop {
             self.figures.stopped += 1;
             let counts = (&still.counts[..], &still.counts[..]);

@@ -1,6 +1,6 @@
 //! Piecemeal restores of the copy: the primary filegroup first, the other one beside the open database.
 
-use super::machine::{COPY, Machine, OTHER, Silent, has, of_backup};
+use super::machine::{COPY, How, Machine, OTHER, Silent, has, of_backup};
 use super::media::{Taken, Wanted};
 use super::plan::Plan;
 use crate::model::State;
@@ -15,8 +15,11 @@ impl Machine {
         let instance = self.instance()?;
         for (at, taken) in plan.chain.iter().enumerate() {
             let stop = plan.stop.as_ref().filter(|_| at + 1 == plan.chain.len());
-            let partial = (at == 0).then(Parts::default);
-            match self.restore_one(instance, (taken, stop, partial)) {
+            let how = match at {
+                0 => How::Partly,
+                _ => How::Wholly,
+            };
+            match self.restore_one(instance, (taken, stop, how)) {
                 Ok(()) => {}
                 Err(e) if taken.wanted == Wanted::Log && has(&e, &[4326]) => {}
                 Err(e) => return Err(of_backup(e)),
@@ -42,7 +45,7 @@ impl Machine {
 
     /// RESTORE LOG of a backup whose log may be in place.
     fn log_again(&self, taken: &Taken, stop: Option<&super::plan::Still>) -> Result<(), Failure> {
-        match self.restore_one(self.instance()?, (taken, stop, None)) {
+        match self.restore_one(self.instance()?, (taken, stop, How::Wholly)) {
             Ok(()) => Ok(()),
             Err(e) if has(&e, &[4326, 4335]) => Ok(()),
             Err(e) => Err(of_backup(e)),

@@ -24,6 +24,8 @@ pub(super) struct Plan {
     pub(super) file: Option<Taken>,
     /// The primary filegroup comes first.
     pub(super) piecemeal: bool,
+    /// The copy can be read between the restores: WITH STANDBY.
+    pub(super) standby: bool,
     /// The plan in words.
     pub(super) words: String,
 }
@@ -68,15 +70,17 @@ pub(super) fn draw(rng: &mut SeededRng, taken: &[Taken], stills: &[Still]) -> Op
     // A differential backup cannot roll files forward that come later.
     let is_full = base == numbers.first().copied().unwrap_or(base);
     let piecemeal = is_full && rng.random_bool(0.4);
-    let file = file.filter(|_| !piecemeal);
+    let standby = !piecemeal && rng.random_bool(0.4);
+    let file = file.filter(|_| !piecemeal && !standby);
     Some(Plan {
         words: format!(
-            "{numbers:?}, a file of {file:?}, in pieces: {piecemeal}, up to {:?}",
+            "{numbers:?}, a file of {file:?}, in pieces: {piecemeal}, standby: {standby}, up to {:?}",
             stop.as_ref().map(|s| &s.counts)
         ),
         chain: numbers.iter().filter_map(|n| of(*n)).collect(),
         stop,
         piecemeal,
+        standby,
         file: file.and_then(of),
     })
 }
