@@ -83,7 +83,7 @@ fn a_database_in_standby_is_read_between_the_restores_of_its_log() {
     assert_eq!(numbers(&refused), [3036]);
     log_to_standby(&world, "l0").unwrap();
     assert_eq!(ids(&copy(&world), "o"), (0..300).collect::<Vec<_>>());
-    drop(session);
+    drop((session, open, t, o));
     // Two starts in standby, then it goes on.
     let world = world.restart_after(|_| {}).restart_after(|_| {});
     assert!(copy(&world).is_in_standby());

@@ -89,6 +89,8 @@ impl Instance {
         if database.restores_pages() {
             return Err(unsupported("RESTORE of files while pages are restored"));
         }
+        // Its catalog changes when they come back.
+        database.check_changes()?;
         let turn = database.files.begin_backup()?;
         let family = database.family()?;
         let listed = self.listed_without(&spec.name)?;
