@@ -267,7 +267,6 @@ impl Binder<'_> {
                 self.rows(plan, Vec::new(), &name, qualifier, &columns)
             }
             Resolved::Table(db, table) => {
-                online(&table)?;
                 let (hints, index) = table_hints(&table, &written.hints)?;
                 let qualifier = qualified(&db, table.schema());
                 // A temporary table goes by the name that it was given; `tempdb` has another for it.
@@ -505,6 +504,7 @@ fn level_of(hint: &str) -> Option<Isolation> {
 
 /// The locks and the index of table hints.
 pub fn table_hints(table: &Table, hints: &[TableHint]) -> Result<(LockHints, Option<usize>)> {
+    online(table)?;
     let mut locks = LockHints::default();
     let mut index = None;
     for hint in hints {

@@ -10,7 +10,7 @@ use furrow_format::{FileId, Fork, Forks, Lsn};
 use furrow_messages::Message;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whether the checksums of pages are verified: as long as the backup did so, and it is not declined.
@@ -116,30 +116,15 @@ pub(super) fn spec_of(
     for file in &info.files {
         let moved = request.moves.iter().find(|m| is(&m.0, file));
         let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
-        let counts = looked_at(file);
-        let before = match counts {
-            true => claimed.insert(path.clone(), file),
-            false => None,
-        };
-        if let Some(other) = before {
-            let args = [
-                shown(&path),
-                other.name.as_str().into(),
-                other.id.into(),
-                file.name.as_str().into(),
-                file.id.into(),
-            ];
-            return Err(planned(Message::new(3176, &args)));
-        }
-        let there = instance.volume().exists(&path).unwrap_or(false);
-        if counts
-            && there
-            && !request.replace
-            && !own.contains(&path)
-            && !left_over(instance, request)
-        {
-            let args = [file.name.as_str().into(), shown(&path)];
-            return Err(planned(Message::new(3142, &args)));
+        if looked_at(file) {
+            if let Some(other) = claimed.insert(path.clone(), file) {
+                return Err(claimed_twice(&path, other, file));
+            }
+            let there = instance.volume().exists(&path).unwrap_or(false);
+            if there && !request.replace && !own.contains(&path) && !left_over(instance, request) {
+                let args = [file.name.as_str().into(), shown(&path)];
+                return Err(planned(Message::new(3142, &args)));
+            }
         }
         files.push(RestoreFile {
             id: FileId(file.id),
@@ -169,6 +154,18 @@ pub(super) fn spec_of(
         forks: forks_of(info),
         absent: Vec::new(),
     })
+}
+
+/// 3176 for two files at one place.
+fn claimed_twice(path: &Path, one: &SetFile, other: &SetFile) -> BackupError {
+    let args = [
+        shown(path),
+        one.name.as_str().into(),
+        one.id.into(),
+        other.name.as_str().into(),
+        other.id.into(),
+    ];
+    planned(Message::new(3176, &args))
 }
 
 /// The data files of a set that PARTIAL leaves out.

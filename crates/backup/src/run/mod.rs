@@ -384,20 +384,15 @@ fn set_fork(fork: &Fork) -> SetFork {
     }
 }
 
-fn begin_info(
-    source: &BackupSource,
-    request: &BackupRequest,
-    started_us: i64,
-) -> Result<SetInfo, BackupError> {
-    let facts = source.facts();
-    let boot = &facts.boot;
+/// The files of a database, and which of them are backed up. 3007 for one that is not online.
+fn asked_files(source: &BackupSource, parts: &Parts) -> Result<Vec<SetFile>, BackupError> {
     let mut files = set_files(source)?;
-    let asked = |file: &SetFile| request.parts.is_all() || request.parts.has(file);
-    if !request.parts.is_all() {
-        request.parts.exist(&files, source.name())?;
+    let asked = |file: &SetFile| parts.is_all() || parts.has(file);
+    if !parts.is_all() {
+        parts.exist(&files, source.name())?;
     }
     let absent = files.iter().find(|f| !f.present && asked(f));
-    if let Some(absent) = absent.filter(|_| facts.scope != BackupScope::Log) {
+    if let Some(absent) = absent.filter(|_| !source.is_log()) {
         let args = [
             absent.name.as_str().into(),
             "RecoveryPending".into(),
@@ -409,6 +404,17 @@ fn begin_info(
     for file in files.iter_mut().filter(|f| f.filegroup != 0) {
         file.present &= asked(file);
     }
+    Ok(files)
+}
+
+fn begin_info(
+    source: &BackupSource,
+    request: &BackupRequest,
+    started_us: i64,
+) -> Result<SetInfo, BackupError> {
+    let facts = source.facts();
+    let boot = &facts.boot;
+    let files = asked_files(source, &request.parts)?;
     Ok(SetInfo {
         kind: match facts.scope {
             BackupScope::Log => BackupKind::Log,

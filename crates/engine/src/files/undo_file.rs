@@ -6,8 +6,8 @@
 //!
 //! # Format
 //! Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit with the
-//! number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length `u64`, the
-//! bytes of the image `u32`, and the CRC-32C of the binding, these fields and the image; then the image,
+//! number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length `u64`,
+//! the bytes of the image `u32`, and the CRC-32C of the binding, these fields and the image; then the image,
 //! filled up to 8192 bytes. The first entry that is not whole ends the file: what it has the image of was not
 //! written yet.
 //!

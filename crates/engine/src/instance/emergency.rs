@@ -69,7 +69,7 @@ impl Instance {
         self.open_in_emergency(&list, &listed)
     }
 
-    fn open_entry(&self, name: &str) -> Option<Arc<Database>> {
+    pub(super) fn open_entry(&self, name: &str) -> Option<Arc<Database>> {
         let databases = self.databases.read();
         let entry = databases.get(&name.to_lowercase());
         entry.and_then(|entry| entry.database.clone())

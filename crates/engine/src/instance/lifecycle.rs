@@ -488,11 +488,7 @@ impl Instance {
             Self::refuse_with_snapshots(&list, listed.id, "drop")?;
         }
         Self::refuse_reverted_to(&list, &listed)?;
-        let open = self
-            .databases
-            .read()
-            .get(&name.to_lowercase())
-            .and_then(|e| e.database.clone());
+        let open = self.open_entry(name);
         if listed.phase == Phase::ReadOnly {
             // Files that are attached READ_ONLY must not be changed: they stay.
             self.close_entry(name)?;

@@ -1,7 +1,7 @@
 //! Absent files of an open database that come back: the later steps of a piecemeal restore.
 //!
-//! 1. [`Instance::begin_piece`] makes the files, and beside the first one a log for them alone. Both are noted
-//!    in the database's entry of the list before they are made.
+//! 1. [`Instance::begin_piece`] makes the files, and beside the first one a log for them alone. Both are
+//!    noted in the database's entry of the list before they are made.
 //! 2. Log backups extend that log ([`Instance::resume_piece`]), up to the record with which the database was
 //!    recovered. The open database is not touched, and goes on.
 //! 3. Recovery redoes the log on these files through a database of its own in the buffer pool, writes them

@@ -233,10 +233,8 @@ pub(super) fn begin<'a>(
     let about = (&*recorded, &primary.boot, binding);
     let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
-    let stats = shared
-        .instruments
-        .files
-        .open(id.0, 2, &path.to_string_lossy());
+    let files = &shared.instruments.files;
+    let stats = files.open(id.0, 2, &path.to_string_lossy());
     let log_file = Metered::wrap(moved.guarded(found.file, 2)?, stats);
     // Of a restored database the log may begin behind what its boot page names.
     let chain = chain_of(&primary.boot.own).filter(|_| !moved.is_restore() && found.made.is_none());
@@ -488,6 +486,8 @@ impl Opening<'_> {
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
+        // In standby nothing changes, whatever the boot page says.
+        let read_only = own.read_only || self.moved.undo.is_some();
         // But where a restore ends, a recovery fork begins: the boot page gets it.
         let untouched = own.read_only && at_rest && !self.moved.is_restore();
         // Before anything is logged: a full log can grow, and what is not backed up stays in it.
@@ -506,23 +506,10 @@ impl Opening<'_> {
         self.files.insert(1, one.entry(Arc::clone(&self.primary)));
         let hooks = Arc::new(Hooks::default());
         let space = self.open_space(&hooks)?;
-        for file in &self.absent {
-            space.set_offline(file.plan.filegroup, true);
-        }
         let catalog = Catalog::open(&self.store, &space)?;
         let undone = self.undo(&catalog)?;
         catalog.after_undo()?;
-        let files = self.files.into_values().collect();
-        let book = FileBook::new(self.binding, files, BTreeMap::new());
-        for file in self.absent {
-            let absent = self.moved.absent_file(file.place()).flatten();
-            book.put_absent(AbsentEntry {
-                restoring: absent.is_some_and(|a| a.restoring),
-                plan: file.plan,
-                guid: file.guid,
-                created: file.created,
-            });
-        }
+        let book = self.book();
         let database = Database::assemble(Parts {
             name: self.name,
             options: DatabaseOptions::of(&own),
@@ -534,37 +521,46 @@ impl Opening<'_> {
             book,
             hooks,
             registration: self.registration,
-            access: Updateability::of(own.read_only || self.moved.undo.is_some()),
+            access: Updateability::of(read_only),
             layout: None,
             snapshot: None,
         })?;
         database.load_groups()?;
         database.take_up_chain(&own, (self.moved.restored(), self.analysis.end))?;
         if !untouched {
-            let paths = database.files.paths();
-            crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;
-            if self.moved.undo.is_none() {
-                database.clear_away(&self.defunct)?;
-            }
-            database.write_identity()?;
+            // Files that go cannot be put back: they stay in standby.
+            let defunct = match self.moved.undo {
+                Some(_) => &[],
+                None => &self.defunct[..],
+            };
             if !self.analysis.clean {
                 let args = [database.name.as_str().into(), database.id.0.into()];
                 say(self.shared, &Message::new(3454, &args));
                 database.catalog.counts_are_behind();
             }
-            match own.read_only || self.moved.undo.is_some() {
-                true => database.come_to_rest(true)?,
-                false => {
-                    database.checkpoint_now(CheckpointOptions::default())?;
-                    database.release_tails();
-                }
-            }
+            database.settle_opened(defunct, read_only)?;
         }
         self.told.iter().for_each(|word| say(self.shared, word));
         *database.messages.lock() = self.told;
         database.tell_recovered(&self.analysis, undone, begun, self.phases);
         database.state.set(DatabaseState::Online);
         Ok(database)
+    }
+
+    /// The files, and those that the database is opened without.
+    fn book(&mut self) -> FileBook {
+        let files = std::mem::take(&mut self.files).into_values().collect();
+        let book = FileBook::new(self.binding, files, BTreeMap::new());
+        for file in std::mem::take(&mut self.absent) {
+            let absent = self.moved.absent_file(file.place()).flatten();
+            book.put_absent(AbsentEntry {
+                restoring: absent.is_some_and(|a| a.restoring),
+                plan: file.plan,
+                guid: file.guid,
+                created: file.created,
+            });
+        }
+        book
     }
 
     /// Our part of the boot page as redo left it, which may be newer than what the file said at first.
@@ -605,7 +601,11 @@ impl Opening<'_> {
             catalog: Some(Arc::clone(hooks) as _),
             trace: Some(Arc::clone(hooks) as _),
         };
-        Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))
+        let space = Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))?;
+        for file in &self.absent {
+            space.set_offline(file.plan.filegroup, true);
+        }
+        Ok(space)
     }
 
     /// 5125 in SQL Server's words: redo has made a header say more than there is of its file.
@@ -633,6 +633,26 @@ impl Opening<'_> {
 }
 
 impl Database {
+    /// Removes files that were being made or removed, and writes what the recovery has changed.
+    fn settle_opened(
+        &self,
+        defunct: &[(FileId, PathBuf)],
+        read_only: bool,
+    ) -> Result<(), EngineError> {
+        let paths = self.files.paths();
+        crate::checking::remove_leftovers(&*self.shared.volume, &paths)?;
+        self.clear_away(defunct)?;
+        self.write_identity()?;
+        match read_only {
+            true => self.come_to_rest(true),
+            false => {
+                self.checkpoint_now(CheckpointOptions::default())?;
+                self.release_tails();
+                Ok(())
+            }
+        }
+    }
+
     fn tell_recovered(&self, analysis: &Analysis, undone: u64, begun: Moment, phases: Phases) {
         if analysis.clean {
             return;

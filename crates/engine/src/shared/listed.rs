@@ -36,7 +36,8 @@ pub(crate) enum Phase {
     Reverting,
     /// It can be read between two restores of its log: `layout` has its files, `link` its undo file.
     Standby,
-    /// No database: the files of one that are restored while it is open. It is a part of the database's entry.
+    /// No database: the files of one that are restored while it is open. It is a part of the database's
+    /// entry.
     Piece,
 }
 
