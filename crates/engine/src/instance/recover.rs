@@ -6,7 +6,7 @@ use crate::database::Database;
 use crate::files::FilePlan;
 use crate::opening;
 use crate::shared::{Listed, Moved, Phase};
-use furrow_format::DatabaseId;
+use furrow_format::{DatabaseId, Lsn};
 use furrow_io::random;
 use furrow_messages::Message;
 use furrow_tables::EngineError;
@@ -89,8 +89,11 @@ impl Instance {
         } = settled;
         // They are opened again.
         drop(files);
-        listed.absent.point = end;
-        listed.absent.origin = listed.link.clone();
+        // A recovery that was interrupted has logged behind the point at which it began.
+        if listed.absent.point == Lsn::ZERO {
+            listed.absent.point = end;
+            listed.absent.origin = listed.link.clone();
+        }
         let fork = Guid(random::guid_v4());
         listed.link.forks = listed.link.forks.renewed(fork, end);
         self.shared.list.lock().change(|all| {

@@ -239,7 +239,9 @@ impl Instance {
             self.note_restoring(&listed)?;
             restoring.listed = listed;
         }
-        let before = restoring.listed.link.clone();
+        let before = (restoring.listed.link.clone(), restoring.listed.absent.point);
+        // Nothing was logged by a recovery: it will begin behind this log.
+        restoring.listed.absent.point = Lsn::ZERO;
         if !restoring.listed.is_of(spec.source) {
             // The log of a copy goes on from here: so does the history.
             restoring.listed.link.source = spec.source.0;
@@ -247,7 +249,7 @@ impl Instance {
         if spec.last_lsn >= restoring.reach()? {
             restoring.listed.link.forks = spec.forks.clone();
         }
-        if restoring.listed.link != before {
+        if (&restoring.listed.link, restoring.listed.absent.point) != (&before.0, before.1) {
             self.note_restoring(&restoring.listed)?;
         }
         restoring.enlarge(&spec.files)?;
