@@ -280,7 +280,8 @@ impl Machine {
             return Ok(());
         }
         for taken in chain.iter().filter(|t| t.wanted == Wanted::Log) {
-            let refusals = [3117, 4305, 4320, 4326, 4330];
+            // 5120: the power went before the files were made.
+            let refusals = [3117, 4305, 4320, 4326, 4330, 5120];
             match self.restore_one(instance, (taken, None, How::Wholly)) {
                 Ok(()) => {}
                 Err(e) if has(&e, &refusals) => {}
