@@ -139,7 +139,9 @@ pub(crate) fn examine(
     let mut findings = Findings::default();
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
-    all_files(&plan)?;
+    if !options.partial {
+        all_files(&plan)?;
+    }
     let wanted = Wanted::of(options.scope, &plan, (&library, &maps), &files);
     let shared = Shared::new(
         (source, listener),

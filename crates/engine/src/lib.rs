@@ -76,7 +76,8 @@ pub use furrow_tables::{
 pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
-    AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FilegroupView, Instance,
-    LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget, Restoring, SnapshotSpec, VlfView,
+    AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FileViewState,
+    FilegroupView, Instance, LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget,
+    Restoring, SnapshotSpec, VlfView,
 };
 pub use shared::InstanceConfig;

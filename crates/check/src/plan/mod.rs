@@ -34,6 +34,9 @@ impl Plan {
                 let named =
                     |row: &DatabaseFile| (FileId(row.fileid as u16), Some(row.pname.clone()));
                 plan.missing_files = missing.map(named).collect();
+                let missing = |id: i32| plan.missing_files.iter().any(|f| i32::from(f.0.0) == id);
+                let absent = database.files().iter().filter(|f| missing(f.fileid));
+                plan.absent = absent.map(|file| file.grpid as u16).collect();
                 plan.take(&database, findings);
                 let data = database.files().iter().filter(|file| file.filetype == 0);
                 plan.groups = data
@@ -158,6 +161,11 @@ impl Plan {
     /// A unit by its place.
     pub(crate) fn unit(&self, unit: u32) -> Option<&UnitPlan> {
         self.units.get(unit as usize)
+    }
+
+    /// Whether files of a filegroup are missing.
+    pub(crate) fn is_absent(&self, filegroup: u16) -> bool {
+        self.absent.contains(&filegroup)
     }
 
     /// The filegroup of a data file.

@@ -24,7 +24,7 @@ pub(crate) use finish::{Leftover, finish_repair};
 pub(crate) use journal_file::Journal;
 pub(crate) use known_pages::{Locked, LogAfter, Paths};
 pub use snapshot::SnapshotInfo;
-pub(crate) use snapshot::split;
+pub(crate) use snapshot::{hidden_number, split};
 pub(crate) use spill::remove_leftovers;
 
 use crate::database::Database;
@@ -75,6 +75,7 @@ impl Database {
             // Counts in the catalog of an open database lag behind.
             counts: false,
             at_rest: true,
+            partial: !self.files.absent().is_empty(),
             ..options
         };
         if self.is_read_only() {

@@ -44,7 +44,7 @@ impl Instance {
         let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         match listed.phase {
             Phase::Whole => {}
-            Phase::Restoring | Phase::Reverting => {
+            Phase::Restoring | Phase::Standby | Phase::Reverting | Phase::Piece => {
                 return Err(EngineError::refused(927, &[name.into()]));
             }
             Phase::Snapshot | Phase::StaleSnapshot => return Err(EngineError::refused(5093, &[])),
@@ -54,6 +54,7 @@ impl Instance {
                 return Err(EngineError::of(Message::custom(40514, 16, 1, text)));
             }
         }
+        listed.absent.refuse("SET EMERGENCY")?;
         let open = self.open_entry(&listed.name);
         if let Some(database) = open
             && database.state() == DatabaseState::Emergency
@@ -68,7 +69,7 @@ impl Instance {
         self.open_in_emergency(&list, &listed)
     }
 
-    fn open_entry(&self, name: &str) -> Option<Arc<Database>> {
+    pub(super) fn open_entry(&self, name: &str) -> Option<Arc<Database>> {
         let databases = self.databases.read();
         let entry = databases.get(&name.to_lowercase());
         entry.and_then(|entry| entry.database.clone())

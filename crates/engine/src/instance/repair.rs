@@ -90,6 +90,11 @@ impl Instance {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
         let paths = Self::data_paths(&database)?;
+        if !database.files.absent().is_empty() {
+            let text = "'REPAIR_ALLOW_DATA_LOSS of a database with files that are not online' is not \
+                supported. Restore the files first.";
+            return Err(EngineError::of(Message::custom(40514, 16, 1, text)));
+        }
         drop(database);
         let repairing = self.begin_repair(name)?;
         let done = self.repair_files(name, &paths, (order, LogAfter::Stays));

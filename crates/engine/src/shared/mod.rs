@@ -6,7 +6,7 @@ mod moved;
 mod reserved;
 
 pub(crate) use list::DatabaseList;
-pub(crate) use listed::{Link, Listed, Phase};
+pub(crate) use listed::{Absent, Link, Listed, Phase};
 pub(crate) use moved::Moved;
 pub(crate) use reserved::{Reserved, Reverting};
 

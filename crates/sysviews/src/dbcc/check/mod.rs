@@ -15,7 +15,7 @@ use furrow_check::{Depth, Options, Progress, Scope, Scratch};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::{Checked, Database, DatabaseRef, DatabaseState};
-use furrow_format::PageId;
+use furrow_format::{ObjectId, PageId};
 use furrow_messages::Message;
 use furrow_observe::suspects::SuspectEvent;
 use furrow_observe::task;
@@ -256,6 +256,7 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     reporter.objects(request.options.depth != Depth::Physical);
     reporter.closing();
     reporter.means();
+    say_offline(run, &db, None);
     // In EMERGENCY the log is replaced, whether or not there is damage.
     let is_in_emergency = db.state() == DatabaseState::Emergency;
     if request.repair == Some(Order::DataLoss) && (!clean || is_in_emergency) {
@@ -268,10 +269,30 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     }
     let repaired = repaired(run, &request, &checked)?;
     Reporter::log(run, &request, &checked, repaired);
-    if clean && !db.is_read_only() {
+    if clean && !db.is_read_only() && db.absent_files().is_empty() {
         db.note_known_good()?;
     }
     Ok(())
+}
+
+/// 2527 for each index that was not checked because its files are not there.
+fn say_offline(run: &mut Run<'_>, db: &Arc<Database>, only: Option<ObjectId>) {
+    let groups = db.filegroups();
+    for table in db.catalog().tables() {
+        if only.is_some_and(|only| only != table.id()) {
+            continue;
+        }
+        for index in table.indexes().iter().filter(|index| index.is_offline()) {
+            let group = index.rowset().filegroup();
+            let group = groups.iter().find(|g| g.id == group);
+            let args = [
+                index.name().into(),
+                table.name().into(),
+                group.map_or("", |g| g.name.as_str()).into(),
+            ];
+            run.inform(Message::new(2527, &args));
+        }
+    }
 }
 
 /// Runs REPAIR_REBUILD; returns the number of findings that it removed.
@@ -310,6 +331,7 @@ fn check_table(run: &mut Run<'_>, call: &Call) -> Result<()> {
     }
     reporter.objects(true);
     reporter.means();
+    say_offline(run, &db, Some(table.id()));
     let repaired = repaired(run, &request, &checked)?;
     Reporter::log(run, &request, &checked, repaired);
     Ok(())
@@ -368,7 +390,7 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
     let mut checked = request.check(run)?;
     // The filegroup of a table is that of its first rowset.
     let lies_here = |id: i32| {
-        let table = db.catalog().table_by_id(furrow_format::ObjectId(id));
+        let table = db.catalog().table_by_id(ObjectId(id));
         table.is_some_and(|t| t.indexes().iter().any(|i| i.rowset().filegroup() == group))
     };
     checked.report.objects.retain(|o| lies_here(o.object_id));
