@@ -36,6 +36,8 @@ pub struct Activity {
     /// Position of the statement's kind in [`COMMANDS`].
     command: AtomicU8,
     nest_level: AtomicU32,
+    /// Threads of the statement's last parallel scan.
+    helpers: AtomicU32,
     open_transactions: AtomicU32,
     /// When the open transaction began, in microseconds since 1970.
     transaction_us: AtomicI64,
@@ -124,6 +126,8 @@ pub struct ActivityView {
     pub command: &'static str,
     /// Nesting level of procedures and texts that are running.
     pub nest_level: u32,
+    /// Threads of the last parallel scan of the statement; 0 without one.
+    pub helpers: u32,
     /// Transactions that are open: @@TRANCOUNT.
     pub open_transactions: u32,
     /// When the open transaction began; without one, when the last batch began.
@@ -228,6 +232,7 @@ impl Activity {
             rolling_back: AtomicBool::new(false),
             command: AtomicU8::new(0),
             nest_level: AtomicU32::new(0),
+            helpers: AtomicU32::new(0),
             open_transactions: AtomicU32::new(0),
             transaction_us: AtomicI64::new(now.unix_us()),
             rows: AtomicU64::new(0),
@@ -280,6 +285,7 @@ impl Activity {
             text: state.text.clone(),
             command: command.copied().unwrap_or(""),
             nest_level: self.nest_level.load(Ordering::Relaxed),
+            helpers: self.helpers(),
             open_transactions: open,
             transaction_since: match open {
                 0 => state.last_start,
@@ -340,6 +346,18 @@ impl Activity {
         self.command.store(command as u8, Ordering::Relaxed);
         let nest_level = u32::try_from(nest_level).unwrap_or(u32::MAX);
         self.nest_level.store(nest_level, Ordering::Relaxed);
+        self.helpers.store(0, Ordering::Relaxed);
+    }
+
+    /// The statement scans with so many threads.
+    pub fn now_parallel(&self, helpers: usize) {
+        let helpers = u32::try_from(helpers).unwrap_or(u32::MAX);
+        self.helpers.store(helpers, Ordering::Relaxed);
+    }
+
+    /// Threads of the statement's last parallel scan; 0 without one.
+    pub fn helpers(&self) -> u32 {
+        self.helpers.load(Ordering::Relaxed)
     }
 
     /// Records the progress of the batch.

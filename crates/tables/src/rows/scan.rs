@@ -276,7 +276,7 @@ fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
     clippy::large_enum_variant,
     reason = "there is one for each scan, where it stays, and it is on the path of every row"
 )]
-enum Source {
+pub(super) enum Source {
     Tree(TreeScan),
     Heap(HeapScan),
 }
@@ -544,6 +544,28 @@ impl Session {
 }
 
 impl OpenScan {
+    /// A scan of a part of a range; the lock of the table is another session's.
+    pub(super) fn of_part(
+        table: &Arc<Table>,
+        (place, source): (usize, Source),
+        reading: Reading,
+        hints: LockHints,
+    ) -> OpenScan {
+        OpenScan {
+            table: Arc::clone(table),
+            place,
+            source,
+            reading,
+            look_up: false,
+            hints,
+            brief: None,
+            row: Vec::new(),
+            within: None,
+            candidates: None,
+            reread: false,
+        }
+    }
+
     /// The row gone to last.
     #[inline]
     pub fn row(&self) -> Result<Row<'_>, EngineError> {
