@@ -52,7 +52,10 @@ pub struct HelperPermit {
 impl Drop for HelperPermit {
     fn drop(&mut self) {
         let before = self.all.fetch_sub(self.threads, Ordering::Relaxed);
-        debug_assert!(before >= self.threads, "threads are counted when they are permitted");
+        debug_assert!(
+            before >= self.threads,
+            "threads are counted when they are permitted"
+        );
     }
 }
 

@@ -13,8 +13,8 @@ use crate::server::ServerState;
 use crate::system_databases::TEMPDB;
 use crate::table_reads::Reads;
 use furrow_engine::{
-    Database, EngineError, Isolation, LockWaiter, OpenStatement, Session, SessionSavepoint, Table, Timeout,
-    TxnMark,
+    Database, EngineError, Isolation, LockWaiter, OpenStatement, Session, SessionSavepoint, Table,
+    Timeout, TxnMark,
 };
 use furrow_format::DatabaseId;
 use furrow_observe::task::Task;

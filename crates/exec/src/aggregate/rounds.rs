@@ -166,11 +166,7 @@ impl AggregatePlan {
     }
 
     /// The groups of a round that has all rows.
-    pub(super) fn grouped<'p>(
-        &'p self,
-        round: Round<'p>,
-        cx: &mut Context,
-    ) -> Result<Grouped<'p>> {
+    pub(super) fn grouped<'p>(&'p self, round: Round<'p>, cx: &mut Context) -> Result<Grouped<'p>> {
         let sets = self.sets.len();
         let mut grouped = round.finish(cx)?;
         // Each set of no columns has its row even when there is nothing to group.

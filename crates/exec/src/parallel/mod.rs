@@ -53,7 +53,7 @@ const ROW_COST: f64 = 0.000_001_1;
 const START_COST: f64 = 0.003_282;
 
 /// Tables of fewer rows are not looked at any closer.
-const FEW_ROWS: i64 = 10_000;
+const FEW_ROWS: i64 = 1_000;
 
 /// A plan that helpers run on parts of its scan.
 #[derive(Debug)]

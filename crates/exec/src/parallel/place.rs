@@ -53,9 +53,14 @@ impl Placing {
             Plan::Aggregate(mut aggregate) => {
                 // The order of a call is its own, unless it concatenates.
                 let any = aggregate.calls.iter().all(|call| {
-                    call.bound.aggregate != Aggregate::StringAgg && !is_rounded(call.bound.result.id)
+                    call.bound.aggregate != Aggregate::StringAgg
+                        && !is_rounded(call.bound.result.id)
                 });
-                let order = if any { RowOrder::Any } else { RowOrder::AsSerial };
+                let order = if any {
+                    RowOrder::Any
+                } else {
+                    RowOrder::AsSerial
+                };
                 aggregate.input = self.plan(aggregate.input, order);
                 Plan::Aggregate(aggregate)
             }
@@ -141,7 +146,9 @@ fn is_joined(aggregate: &AggregatePlan) -> bool {
             && (best || !is_rounded(id))
             && call.argument.as_ref().is_none_or(is_own)
     });
-    plain && aggregate.groups.iter().all(|(expr, _)| is_own(expr)) && scan_of(&aggregate.input).is_some()
+    plain
+        && aggregate.groups.iter().all(|(expr, _)| is_own(expr))
+        && scan_of(&aggregate.input).is_some()
 }
 
 fn is_rounded(id: TypeId) -> bool {

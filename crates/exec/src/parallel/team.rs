@@ -69,8 +69,7 @@ impl Team {
         let started = spawn_named("parallel scan", move || {
             helper::run(&plan, context, &exchange);
         });
-        let thread =
-            started.map_err(|e| Box::<SqlError>::from(EngineError::Thread(e)))?;
+        let thread = started.map_err(|e| Box::<SqlError>::from(EngineError::Thread(e)))?;
         self.threads.push(thread);
         Ok(())
     }
@@ -102,17 +101,20 @@ impl Team {
     /// Ends the helpers, waits for them, and takes over what they have noted. Called once.
     pub(super) fn end(&mut self, cx: &mut Context) {
         self.stop();
+        // The pages that helpers have read are charged to the table, and each helper has scanned it.
+        let session = cx.sessions.by_table(self.scan.db, &self.scan.table);
+        if let (Ok(session), Some(scan)) = (session, self.open.take()) {
+            session.close_scan(scan);
+        }
         for report in self.exchange.reports() {
+            if let Some(reads) = &mut cx.sessions.reads {
+                reads.scan();
+            }
             count_logical_reads(report.pages.logical_reads);
             count_reads(report.pages.reads);
             count_writes(report.pages.writes);
             add_helper_cpu_ns(report.cpu_ns);
             cx.take_notes(report.null_eliminated, &report.made_null);
-        }
-        if let Some(scan) = self.open.take()
-            && let Ok(session) = cx.sessions.by_table(self.scan.db, &self.scan.table)
-        {
-            session.close_scan(scan);
         }
     }
 

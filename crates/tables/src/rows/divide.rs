@@ -24,7 +24,10 @@ pub const PART_PAGES: u16 = 128;
 #[derive(Debug)]
 enum Rest {
     /// From here on, up to `high`; `None` when all parts have been given out.
-    Tree { from: Option<Bound>, high: Bound },
+    Tree {
+        from: Option<Bound>,
+        high: Bound,
+    },
     Heap(HeapDivision),
 }
 
@@ -138,8 +141,7 @@ impl Session {
         self.begin_reading()?;
         let _task = self.enter();
         let index = table.indexes.get(division.spec.index);
-        let index =
-            index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
+        let index = index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
         let part = match division.ended.load(Ordering::Relaxed) {
             true => None,
             false => next_part(index, &mut division.rest.lock())?,
