@@ -4,8 +4,9 @@
 //! when they change. Fields that change with each statement are atomic. The others are behind a lock that a
 //! thread holds for the access only.
 
+use crate::query_stats::SHORT_NS;
 use furrow_engine::{Canceller, Isolation, Timeout};
-use furrow_io::time::WallTime;
+use furrow_io::time::{Moment, WallTime};
 use furrow_io::{process, random};
 use furrow_observe::task::{PageWork, Task, page_work};
 use furrow_scalar::Settings;
@@ -209,6 +210,7 @@ pub struct Meter {
     thread: PageWork,
     session: PageWork,
     cpu_ns: u64,
+    began: Moment,
 }
 
 impl Meter {
@@ -332,6 +334,7 @@ impl Activity {
             thread: page_work(),
             session: state.before.pages,
             cpu_ns: process::thread_cpu_ns(),
+            began: Moment::now(),
         }
     }
 
@@ -376,7 +379,12 @@ impl Activity {
 
     /// Records the processor time of the batch so far; only its own thread can measure it.
     pub fn note_cpu(&self, meter: &Meter) {
-        let cpu_ns = process::thread_cpu_ns().saturating_sub(meter.cpu_ns);
+        let elapsed_ns = meter.began.elapsed_ns();
+        let cpu_ns = match elapsed_ns < SHORT_NS {
+            // A system call would cost a good part of that.
+            true => elapsed_ns,
+            false => process::thread_cpu_ns().saturating_sub(meter.cpu_ns),
+        };
         let cpu_us = self.state.lock().before.cpu_us + cpu_ns / 1000;
         self.spent.cpu_us.store(cpu_us, Ordering::Relaxed);
     }

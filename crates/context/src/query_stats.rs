@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use twox_hash::XxHash3_64;
 
 /// For shorter statements no system call measures the processor time.
-const SHORT_NS: u64 = 20_000;
+pub(crate) const SHORT_NS: u64 = 20_000;
 
 /// Most texts that are stored.
 const MOST: usize = 1024;

@@ -5,6 +5,7 @@ use crate::configuration::Configuration;
 use crate::error::Result;
 use crate::query_stats::QueryStats;
 use crate::system_databases::{MASTER, TEMPDB};
+use crate::texts::SharedStatements;
 use crate::usage::Usage;
 use furrow_engine::{DatabaseSpec, DatabaseView, FileSpec, Instance};
 use furrow_io::time::WallTime;
@@ -34,6 +35,8 @@ pub struct ServerState {
     query_stats: QueryStats,
     /// Held while figures of databases are copied to the counters.
     counting: Mutex<()>,
+    /// Statements of the texts that connections store.
+    statements: SharedStatements,
     /// Threads of parallel scans at present.
     helpers: Arc<AtomicUsize>,
 }
@@ -73,6 +76,7 @@ impl ServerState {
             usage,
             query_stats: QueryStats::default(),
             counting: Mutex::new(()),
+            statements: SharedStatements::default(),
             helpers: Arc::default(),
         };
         let known = server.instance.databases();
@@ -166,6 +170,11 @@ impl ServerState {
     #[inline]
     pub(crate) fn texts_forgotten(&self) -> u64 {
         self.forgotten.load(Ordering::Relaxed)
+    }
+
+    /// Statements of the texts that connections store.
+    pub(crate) fn statements(&self) -> &SharedStatements {
+        &self.statements
     }
 
     /// Usage counts of indexes.

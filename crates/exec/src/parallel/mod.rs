@@ -62,7 +62,8 @@ pub struct ParallelPlan {
     pub input: Plan,
     /// The scan in it.
     pub scan: Arc<ScanPlan>,
-    /// The hint MAXDOP; 0 for as many helpers as there are processors.
+    /// The hint MAXDOP: 0 for as many helpers as there are processors, `None` for what the server's option
+    /// says.
     pub max_dop: Option<u32>,
 }
 
@@ -83,7 +84,9 @@ impl ParallelPlan {
             grant.give_all_back();
             return self.input.open(cx);
         }
-        let team = Team::start(self, decided, cx)?;
+        let Some(team) = Team::start(self, decided, cx)? else {
+            return self.input.open(cx);
+        };
         match &self.input {
             Plan::Aggregate(aggregate) => merge::merged(aggregate, team, cx),
             _ => Ok(Cursor::new(Gather {

@@ -25,12 +25,13 @@ pub(super) struct Team {
 }
 
 impl Team {
-    /// Starts helpers for a plan.
+    /// Starts helpers for a plan; `None` where none can be started: the system has no more threads, or the
+    /// database takes no further sessions.
     pub(super) fn start(
         plan: &Arc<ParallelPlan>,
         decided: Decided,
         cx: &mut Context,
-    ) -> Result<Team> {
+    ) -> Result<Option<Team>> {
         let Decided { division, permit } = decided;
         let wanted = permit.threads;
         let mut team = Team {
@@ -43,18 +44,18 @@ impl Team {
             gave_up: false,
         };
         for number in 0..wanted {
-            if let Err(error) = team.add(plan, number, cx) {
-                team.exchange.fewer(wanted - number);
+            if team.add(plan, number, cx).is_err() {
                 // Those that run do the work of all.
-                if number == 0 {
-                    team.end(cx);
-                    return Err(error);
-                }
+                team.exchange.fewer(wanted - number);
                 break;
             }
         }
+        if team.threads.is_empty() {
+            team.end(cx);
+            return Ok(None);
+        }
         cx.sessions.activity().now_parallel(team.threads.len());
-        Ok(team)
+        Ok(Some(team))
     }
 
     fn add(&mut self, plan: &Arc<ParallelPlan>, number: usize, cx: &mut Context) -> Result<()> {
