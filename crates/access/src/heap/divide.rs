@@ -37,6 +37,7 @@ impl Heap {
 impl HeapDivision {
     /// The next pages, of one file and so many at most; `None` when all have been given out.
     pub fn next(&mut self, heap: &Heap, most: usize) -> Result<Option<Vec<PageId>>, AccessError> {
+        debug_assert!(most > 0, "a part has pages");
         while let Some((mut walk, mut queue)) = self.files.pop_front() {
             if queue.is_empty() {
                 match walk.next_batch(heap.space())? {

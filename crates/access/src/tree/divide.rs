@@ -24,6 +24,7 @@ fn place(bound: &Bound, first: bool) -> (Key, Side) {
 impl Tree {
     /// A key that has about so many leaves between `from` and itself; `None` where fewer follow.
     pub fn key_behind(&self, from: &Bound, leaves: u16) -> Result<Option<Key>, AccessError> {
+        debug_assert!(leaves > 0, "a part has leaves");
         if self.root().is_none() {
             return Ok(None);
         }
@@ -78,6 +79,7 @@ impl Tree {
         let (key, side) = place(high, false);
         let (_, to, also) = self.rank(&key, side)?;
         let share = (to - from).clamp(0.0, 1.0);
+        debug_assert!(leaves >= 0.0 && also >= 0.0, "an estimate of leaves");
         Ok((share * f64::midpoint(leaves, also), share))
     }
 

@@ -1,8 +1,9 @@
 //! Grouping and aggregates.
 //!
 //! Groups are stored in a table by key and given out in the order in which they came up, as far as there is
-//! memory for them ([`rounds`]). Of a parallel scan each thread groups a part of the rows ([`partial`]). Grouping sets are groups of their own: a column that a set leaves out is
-//! NULL in it, and GROUPING returns 1 for it.
+//! memory for them ([`rounds`]). Of a parallel scan each thread groups a part of the rows ([`partial`]).
+//! Grouping sets are groups of their own: a column that a set leaves out is NULL in it, and GROUPING returns
+//! 1 for it.
 
 mod group;
 mod partial;

@@ -96,7 +96,11 @@ impl Placing {
     }
 
     fn parallel(&self, input: Plan) -> Plan {
-        match scan_of(&input).cloned() {
+        let scan = match &input {
+            Plan::Aggregate(aggregate) => scan_of(&aggregate.input),
+            rows => scan_of(rows),
+        };
+        match scan.cloned() {
             Some(scan) => Plan::Parallel(Arc::new(ParallelPlan {
                 input,
                 scan,
@@ -107,13 +111,13 @@ impl Placing {
     }
 }
 
-/// The scan of a plan that is expressions and conditions on its rows, or an aggregate of these.
+/// The scan of a plan that is expressions and conditions on its rows. Not of an aggregate: what is above it
+/// needs the groups of all rows.
 fn scan_of(plan: &Plan) -> Option<&Arc<ScanPlan>> {
     match plan {
         Plan::Scan(scan) if is_divisible(scan) => Some(scan),
         Plan::Filter(input, cond) if is_own_cond(cond) => scan_of(input),
         Plan::Project(input, exprs) if exprs.iter().all(is_own) => scan_of(input),
-        Plan::Aggregate(aggregate) => scan_of(&aggregate.input),
         _ => None,
     }
 }

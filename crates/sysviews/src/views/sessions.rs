@@ -389,14 +389,8 @@ fn requests(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         row.extend([int(of.nest_level), int(0), bit(false), int(2)]);
         row.extend(vec![Value::Null; 4]);
         // The session's own thread is not among the workers.
-        let (dop, workers) = (of.helpers.max(1), of.helpers);
-        row.extend([
-            int(dop),
-            int(workers),
-            Value::Null,
-            bit(false),
-            page_resource(wait),
-        ]);
+        row.extend([int(of.helpers.max(1)), int(of.helpers)]);
+        row.extend([Value::Null, bit(false), page_resource(wait)]);
         rows(row);
     }
     for task in others(view, &known) {

@@ -7,7 +7,7 @@ use super::insert::key_of_values;
 use super::read::Reading;
 use super::scan::{OpenScan, Source};
 use crate::error::EngineError;
-use crate::session::{Granularity, ReadLock, ScanSpec, Session};
+use crate::session::{Granularity, LockHints, ReadLock, ScanSpec, Session};
 use crate::table::{Index, IndexKind, Table};
 use furrow_access::{Bound, Direction, HeapDivision};
 use furrow_io::sync::Mutex;
@@ -164,6 +164,30 @@ impl Session {
             division.reading,
             division.spec.hints,
         )))
+    }
+}
+
+impl OpenScan {
+    /// A scan of a part of a range; the lock of the table is another session's.
+    fn of_part(
+        table: &Arc<Table>,
+        (place, source): (usize, Source),
+        reading: Reading,
+        hints: LockHints,
+    ) -> OpenScan {
+        OpenScan {
+            table: Arc::clone(table),
+            place,
+            source,
+            reading,
+            look_up: false,
+            hints,
+            brief: None,
+            row: Vec::new(),
+            within: None,
+            candidates: None,
+            reread: false,
+        }
     }
 }
 

@@ -321,19 +321,19 @@ impl Source {
 /// table until the transaction ends.
 #[derive(Debug)]
 pub struct OpenScan {
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
     /// Place of the index among the table's.
-    place: usize,
-    source: Source,
-    reading: Reading,
-    look_up: bool,
+    pub(super) place: usize,
+    pub(super) source: Source,
+    pub(super) reading: Reading,
+    pub(super) look_up: bool,
     /// Its hints: they hold while it is stepped.
     pub(super) hints: LockHints,
     /// What its end gives back.
-    brief: Option<Briefly>,
+    pub(super) brief: Option<Briefly>,
     /// The row that the entry points to, when it is looked up; or the row that was read once more.
     pub(super) row: Vec<u8>,
-    within: Option<Within>,
+    pub(super) within: Option<Within>,
     /// Its locks, where rows that do not qualify are given back.
     pub(super) candidates: Option<Candidates>,
     /// Whether the row gone to last was read once more: [`Session::claim`].
@@ -544,28 +544,6 @@ impl Session {
 }
 
 impl OpenScan {
-    /// A scan of a part of a range; the lock of the table is another session's.
-    pub(super) fn of_part(
-        table: &Arc<Table>,
-        (place, source): (usize, Source),
-        reading: Reading,
-        hints: LockHints,
-    ) -> OpenScan {
-        OpenScan {
-            table: Arc::clone(table),
-            place,
-            source,
-            reading,
-            look_up: false,
-            hints,
-            brief: None,
-            row: Vec::new(),
-            within: None,
-            candidates: None,
-            reread: false,
-        }
-    }
-
     /// The row gone to last.
     #[inline]
     pub fn row(&self) -> Result<Row<'_>, EngineError> {
