@@ -275,6 +275,7 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
         filter,
         hints: node.hints,
         named: node.named,
+        ordered: false,
     }
 }
 
@@ -360,6 +361,7 @@ pub(super) fn by_order(plan: &Plan, column: usize, descending: bool) -> Option<P
     Some(Plan::Scan(Arc::new(ScanPlan {
         index: at,
         backward,
+        ordered: true,
         covered: index.kind() == IndexKind::Nonclustered,
         filter: Some(Cond::IsNull(Box::new(Expr::Column(column)), true)),
         ..(**scan).clone()

@@ -464,5 +464,6 @@ pub(super) fn plan_rows(plan: &Plan) -> f64 {
         Plan::Window(window) => plan_rows(&window.input),
         Plan::Recursive(_) => UNKNOWN_ROWS,
         Plan::Spool(spool) => plan_rows(&spool.direct),
+        Plan::Parallel(parallel) => plan_rows(&parallel.input),
     }
 }
