@@ -34,7 +34,9 @@ mod undo;
 pub use audit::TreeAudit;
 pub use author::By;
 pub use error::AccessError;
-pub use heap::{Heap, HeapAudit, HeapCursor, HeapParts, HeapScan, HeapStep, HeapVisitor};
+pub use heap::{
+    Heap, HeapAudit, HeapCursor, HeapDivision, HeapParts, HeapScan, HeapStep, HeapVisitor,
+};
 pub use key::Key;
 pub use large::{large_len, read_large};
 pub use shape::{KeyColumn, Shape};

@@ -143,6 +143,20 @@ impl Shape {
         Some(key)
     }
 
+    /// The key of the entry in a slot of a non-leaf page. Slot 0 has none: it is less than every key.
+    pub(crate) fn key_of_entry(&self, page: Page<'_>, slot: u16) -> Option<Key> {
+        let node = self.node.as_ref()?;
+        let record = node.record(
+            page.record_start(slot).filter(|_| slot > 0)?,
+            page.pminlen(),
+        )?;
+        let mut key = Key::new();
+        for column in &self.key {
+            key.push(node.value(record, column.node).ok()?);
+        }
+        Some(key)
+    }
+
     /// The key of a leaf row with these values (one for each leaf column).
     pub fn key_of_values(&self, values: &[Option<&[u8]>]) -> Key {
         let mut key = Key::new();

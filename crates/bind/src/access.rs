@@ -229,7 +229,8 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
     let sargs: Vec<Sarg> = conds.iter().filter_map(|c| sarg(table, c)).collect();
     let mut best: Option<IndexChoice> = None;
     for (at, index) in table.indexes().iter().enumerate() {
-        if index.kind() == IndexKind::Heap || node.index.is_some_and(|hinted| hinted != at) {
+        let other = node.index.is_some_and(|hinted| hinted != at);
+        if index.kind() == IndexKind::Heap || index.is_offline() || other {
             continue;
         }
         let way = way(at, index, &sargs, &wanted);
@@ -274,6 +275,7 @@ pub(super) fn table_plan(node: &TableNode, conds: Vec<Cond>, wanted: Vec<usize>)
         filter,
         hints: node.hints,
         named: node.named,
+        ordered: false,
     }
 }
 
@@ -288,7 +290,8 @@ fn narrowest(table: &Table, wanted: &[usize]) -> usize {
     };
     let whole = table.indexes().first().map_or(0, width);
     let has_all = |index: &Index| {
-        index.kind() == IndexKind::Nonclustered && wanted.iter().all(|at| index.has_column(*at))
+        let online = index.kind() == IndexKind::Nonclustered && !index.is_offline();
+        online && wanted.iter().all(|at| index.has_column(*at))
     };
     let narrow = table
         .indexes()
@@ -350,13 +353,15 @@ pub(super) fn by_order(plan: &Plan, column: usize, descending: bool) -> Option<P
     if !whole || scan.named || scan.columns != [column] {
         return None;
     }
-    let first = |i: &Index| i.kind() != IndexKind::Heap && begins_with(i, column);
+    let first =
+        |i: &Index| i.kind() != IndexKind::Heap && !i.is_offline() && begins_with(i, column);
     let at = scan.table.indexes().iter().position(first)?;
     let index = scan.table.indexes().get(at)?;
     let backward = index.key().first().is_some_and(|k| k.descending) != descending;
     Some(Plan::Scan(Arc::new(ScanPlan {
         index: at,
         backward,
+        ordered: true,
         covered: index.kind() == IndexKind::Nonclustered,
         filter: Some(Cond::IsNull(Box::new(Expr::Column(column)), true)),
         ..(**scan).clone()

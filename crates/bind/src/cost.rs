@@ -303,7 +303,7 @@ impl Leaf {
     }
 
     fn seek_cost(&self, index: &Index, wanted: &[usize], before: Set, joins: bool) -> Option<f64> {
-        if index.kind() == IndexKind::Heap {
+        if index.kind() == IndexKind::Heap || index.is_offline() {
             return None;
         }
         let (mut equal, mut ends, mut joined) = (0, 0, false);
@@ -464,5 +464,6 @@ pub(super) fn plan_rows(plan: &Plan) -> f64 {
         Plan::Window(window) => plan_rows(&window.input),
         Plan::Recursive(_) => UNKNOWN_ROWS,
         Plan::Spool(spool) => plan_rows(&spool.direct),
+        Plan::Parallel(parallel) => plan_rows(&parallel.input),
     }
 }

@@ -8,7 +8,7 @@ use super::updatable_view::{SourceNode, UpdatableView};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::sink::ResultColumn;
 use furrow_context::temp::is_temp;
-use furrow_engine::{Database, Granularity, Isolation, LockHints, Module, ReadLock, Table};
+use furrow_engine::{Database, Granularity, Index, Isolation, LockHints, Module, ReadLock, Table};
 use furrow_exec::view::ViewPlan;
 use furrow_exec::{Cond, Expr, Plan};
 use furrow_tsql::ast::Statement;
@@ -504,6 +504,7 @@ fn level_of(hint: &str) -> Option<Isolation> {
 
 /// The locks and the index of table hints.
 pub fn table_hints(table: &Table, hints: &[TableHint]) -> Result<(LockHints, Option<usize>)> {
+    online(table)?;
     let mut locks = LockHints::default();
     let mut index = None;
     for hint in hints {
@@ -543,6 +544,14 @@ pub fn table_hints(table: &Table, hints: &[TableHint]) -> Result<(LockHints, Opt
     Ok((locks, index))
 }
 
+/// 8653 for a table whose own rows lie in a filegroup that is not online.
+fn online(table: &Table) -> Result<()> {
+    match table.indexes().first() {
+        Some(own) if own.is_offline() => refuse(8653, &[table.name().into()]),
+        _ => Ok(()),
+    }
+}
+
 fn hinted_index(table: &Table, name: &IndexRef) -> Result<usize> {
     let found = match name {
         IndexRef::Name(name) => table
@@ -562,6 +571,9 @@ fn hinted_index(table: &Table, name: &IndexRef) -> Result<usize> {
         IndexRef::Id(id) => id.to_string(),
     };
     match found {
+        Some(at) if table.indexes().get(at).is_some_and(Index::is_offline) => {
+            refuse(8653, &[table.name().into()])
+        }
         Some(at) => Ok(at),
         None => refuse(308, &[shown.into(), table.full_name().into()]),
     }

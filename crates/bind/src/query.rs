@@ -72,6 +72,9 @@ impl Binder<'_> {
                 QueryHint::Value(name, value) if &**name == "MAXRECURSION" => {
                     self.max_recursion = self.recursion_limit(value)?;
                 }
+                QueryHint::Value(name, value) if &**name == "MAXDOP" => {
+                    self.max_dop = Some(max_dop(value)?);
+                }
                 QueryHint::Words(words) if &**words == "FORCE ORDER" => self.force_order = true,
                 _ => {}
             }
@@ -327,6 +330,18 @@ pub(crate) fn output_column(item: &OrderItem, columns: &[ResultColumn]) -> Resul
             }
         }
         _ => refuse(104, &[]),
+    }
+}
+
+/// The value of MAXDOP: 0 to 32,767, as of the option of `sp_configure`.
+fn max_dop(value: &furrow_tsql::ast::expr::Expr) -> Result<u32> {
+    let number = match &value.kind {
+        ExprKind::Literal(Literal::Integer(digits)) => digits.parse().ok(),
+        _ => None,
+    };
+    match number {
+        Some(number @ 0..=32_767) => Ok(number),
+        _ => Err(unsupported("MAXDOP with a value above 32767")),
     }
 }
 

@@ -134,6 +134,8 @@ pub struct Binder<'c> {
     pub(crate) recursions: Vec<super::cte::Recursing>,
     /// MAXRECURSION.
     pub(crate) max_recursion: u32,
+    /// The hint MAXDOP.
+    pub max_dop: Option<u32>,
     /// Aggregates at this level give no warning about NULLs that they leave out.
     pub(crate) quiet_level: usize,
     /// What names led to.
@@ -221,6 +223,7 @@ impl<'c> Binder<'c> {
             reaches: usize::MAX,
             recursions: Vec::new(),
             max_recursion: 100,
+            max_dop: None,
             quiet_level: usize::MAX,
             basis: Basis::default(),
             force_order: false,

@@ -745,5 +745,6 @@ pub(super) fn scan_in_order(plan: &Plan, order: &[SortKey]) -> Option<Plan> {
     }
     let mut scan = (**scan).clone();
     scan.backward = backward.unwrap_or(false);
+    scan.ordered = true;
     Some(Plan::Scan(Arc::new(scan)))
 }

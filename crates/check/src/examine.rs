@@ -139,7 +139,9 @@ pub(crate) fn examine(
     let mut findings = Findings::default();
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
-    all_files(&plan)?;
+    if !options.partial {
+        all_files(&plan)?;
+    }
     let wanted = Wanted::of(options.scope, &plan, (&library, &maps), &files);
     let shared = Shared::new(
         (source, listener),
@@ -172,6 +174,40 @@ pub(crate) fn examine(
         report,
     });
     Ok(())
+}
+
+/// Reads all pages by a plan of the base tables alone, and calls `look` with what was seen.
+pub(crate) fn examine_base(
+    source: &dyn PageSource,
+    options: &Options,
+    (scratch, listener): (Option<&Scratch>, Option<Listener<'_>>),
+    plan: &Plan,
+    look: &mut dyn FnMut(&Shared<'_>, &Pages<'_>, &Facts),
+) -> Result<(), CheckError> {
+    let files = source.files();
+    let library = Pages::new(source);
+    let maps = Maps::read(&library, &files);
+    let wanted = Wanted::of(Scope::Database, plan, (&library, &maps), &files);
+    let shared = Shared::new(
+        (source, listener),
+        &files,
+        (plan, options),
+        (&maps, &wanted),
+    );
+    let workers = match options.workers {
+        0 => furrow_io::thread::available_cpus(),
+        given => given,
+    };
+    let gatherer = Gatherer::new(scratch, options.memory_bytes, workers);
+    let (facts, watch, _seen) = crate::scan::scan(&shared, workers, gatherer)?;
+    if shared.is_stopped() {
+        return Err(CheckError::Cancelled);
+    }
+    look(&shared, &library, &facts);
+    match watch.failure() {
+        Some(failure) => Err(CheckError::Scratch(failure)),
+        None => Ok(()),
+    }
 }
 
 /// Builds the report for the caller from the findings of a check.

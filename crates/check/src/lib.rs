@@ -51,7 +51,7 @@ pub use examine::{CheckError, Report, check, check_within, scratch_bytes};
 pub use facts::Scratch;
 pub use finding::{Finding, Repair, Subject};
 pub use options::{Depth, MEMORY_BYTES, Options, Scope};
-pub use repair::{Loss, Repaired, repair};
+pub use repair::{BASE_PLACES, Identity, Loss, Repaired, repair, repair_known};
 pub use scan::{Listener, Progress};
 pub use told::{damage_message, missing_file_text, reader_error_text};
 pub use totals::{FileTotal, ObjectTotal};

@@ -46,6 +46,9 @@ pub struct Options {
     pub memory_bytes: u64,
     /// Whether the source is at rest, although the database is open or was not shut down cleanly.
     pub at_rest: bool,
+    /// Whether files may be missing, of a database that is open without them: what lies in their filegroups
+    /// is not checked.
+    pub partial: bool,
 }
 
 impl Default for Options {
@@ -58,6 +61,7 @@ impl Default for Options {
             bytes_per_s: 0,
             memory_bytes: MEMORY_BYTES,
             at_rest: false,
+            partial: false,
         }
     }
 }

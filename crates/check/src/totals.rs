@@ -49,6 +49,9 @@ pub(crate) fn objects(shared: &Shared<'_>, facts: &Facts) -> Vec<ObjectTotal> {
         if unit.kind != unit_kind::IN_ROW || unit.index_id > 1 || unit.object_id == 0 {
             continue;
         }
+        if shared.plan.is_absent(unit.filegroup) {
+            continue;
+        }
         let total = objects
             .entry(unit.object_id)
             .or_insert_with(|| ObjectTotal {

@@ -4,8 +4,9 @@
 //! when they change. Fields that change with each statement are atomic. The others are behind a lock that a
 //! thread holds for the access only.
 
+use crate::query_stats::SHORT_NS;
 use furrow_engine::{Canceller, Isolation, Timeout};
-use furrow_io::time::WallTime;
+use furrow_io::time::{Moment, WallTime};
 use furrow_io::{process, random};
 use furrow_observe::task::{PageWork, Task, page_work};
 use furrow_scalar::Settings;
@@ -36,6 +37,8 @@ pub struct Activity {
     /// Position of the statement's kind in [`COMMANDS`].
     command: AtomicU8,
     nest_level: AtomicU32,
+    /// Threads of the statement's last parallel scan.
+    helpers: AtomicU32,
     open_transactions: AtomicU32,
     /// When the open transaction began, in microseconds since 1970.
     transaction_us: AtomicI64,
@@ -124,6 +127,8 @@ pub struct ActivityView {
     pub command: &'static str,
     /// Nesting level of procedures and texts that are running.
     pub nest_level: u32,
+    /// Threads of the last parallel scan of the statement; 0 without one.
+    pub helpers: u32,
     /// Transactions that are open: @@TRANCOUNT.
     pub open_transactions: u32,
     /// When the open transaction began; without one, when the last batch began.
@@ -205,6 +210,7 @@ pub struct Meter {
     thread: PageWork,
     session: PageWork,
     cpu_ns: u64,
+    began: Moment,
 }
 
 impl Meter {
@@ -228,6 +234,7 @@ impl Activity {
             rolling_back: AtomicBool::new(false),
             command: AtomicU8::new(0),
             nest_level: AtomicU32::new(0),
+            helpers: AtomicU32::new(0),
             open_transactions: AtomicU32::new(0),
             transaction_us: AtomicI64::new(now.unix_us()),
             rows: AtomicU64::new(0),
@@ -280,6 +287,7 @@ impl Activity {
             text: state.text.clone(),
             command: command.copied().unwrap_or(""),
             nest_level: self.nest_level.load(Ordering::Relaxed),
+            helpers: self.helpers(),
             open_transactions: open,
             transaction_since: match open {
                 0 => state.last_start,
@@ -326,6 +334,7 @@ impl Activity {
             thread: page_work(),
             session: state.before.pages,
             cpu_ns: process::thread_cpu_ns(),
+            began: Moment::now(),
         }
     }
 
@@ -340,6 +349,18 @@ impl Activity {
         self.command.store(command as u8, Ordering::Relaxed);
         let nest_level = u32::try_from(nest_level).unwrap_or(u32::MAX);
         self.nest_level.store(nest_level, Ordering::Relaxed);
+        self.helpers.store(0, Ordering::Relaxed);
+    }
+
+    /// The statement scans with so many threads.
+    pub fn now_parallel(&self, helpers: usize) {
+        let helpers = u32::try_from(helpers).unwrap_or(u32::MAX);
+        self.helpers.store(helpers, Ordering::Relaxed);
+    }
+
+    /// Threads of the statement's last parallel scan; 0 without one.
+    pub fn helpers(&self) -> u32 {
+        self.helpers.load(Ordering::Relaxed)
     }
 
     /// Records the progress of the batch.
@@ -358,7 +379,12 @@ impl Activity {
 
     /// Records the processor time of the batch so far; only its own thread can measure it.
     pub fn note_cpu(&self, meter: &Meter) {
-        let cpu_ns = process::thread_cpu_ns().saturating_sub(meter.cpu_ns);
+        let elapsed_ns = meter.began.elapsed_ns();
+        let cpu_ns = match elapsed_ns < SHORT_NS {
+            // A system call would cost a good part of that.
+            true => elapsed_ns,
+            false => process::thread_cpu_ns().saturating_sub(meter.cpu_ns),
+        };
         let cpu_us = self.state.lock().before.cpu_us + cpu_ns / 1000;
         self.spent.cpu_us.store(cpu_us, Ordering::Relaxed);
     }

@@ -13,6 +13,13 @@ const CHECK_MEMORY_MB: i32 = 256;
 /// The number of `check rate (MB/s)`, an option of Furrow's own.
 pub const CHECK_RATE: i32 = 30_002;
 
+/// The number of `max degree of parallelism`.
+pub const MAX_DOP: i32 = 1539;
+/// The number of `cost threshold for parallelism`.
+pub const COST_THRESHOLD: i32 = 1538;
+/// Its value at start.
+const COST_THRESHOLD_AT_START: i32 = 5;
+
 /// What has been set, by the numbers of the options.
 #[derive(Debug, Default)]
 pub struct Configuration {
@@ -41,6 +48,18 @@ impl Configuration {
     pub fn check_rate_mb(&self) -> u32 {
         let set = self.running.lock().get(&CHECK_RATE).copied();
         set.unwrap_or(0).unsigned_abs()
+    }
+
+    /// Most threads that a scan is divided among; 0 = one for each processor.
+    pub fn max_dop(&self) -> u32 {
+        let set = self.running.lock().get(&MAX_DOP).copied();
+        set.unwrap_or(0).unsigned_abs()
+    }
+
+    /// The estimated cost above which a scan is divided among threads.
+    pub fn cost_threshold(&self) -> u32 {
+        let set = self.running.lock().get(&COST_THRESHOLD).copied();
+        set.unwrap_or(COST_THRESHOLD_AT_START).unsigned_abs()
     }
 
     /// Installs a value that nothing else stores.

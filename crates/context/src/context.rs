@@ -15,6 +15,8 @@ use crate::system::SystemObjects;
 use crate::system_databases::MASTER;
 use crate::temp::Temp;
 use crate::texts::Texts;
+use furrow_engine::{Division, LockWaiter, Table};
+use furrow_format::DatabaseId;
 use furrow_io::random;
 use furrow_io::time::WallTime;
 use furrow_messages::Message;
@@ -150,6 +152,8 @@ pub struct Context {
     pub clock: Clock,
     /// Access paths that the statement has counted, by their position in the plan.
     pub counted: Vec<usize>,
+    /// Of a thread of a parallel scan: the scan that it does parts of.
+    pub division: Option<Arc<Division>>,
 }
 
 fn moment() -> DateTimeOffset {
@@ -202,7 +206,44 @@ impl Context {
             made_null: Vec::new(),
             clock: None,
             counted: Vec::new(),
+            division: None,
         }
+    }
+
+    /// The context of a thread that does parts of a scan of this table for the statement: it sees the same
+    /// variables, settings, time and values of outer rows, and counts memory as the connection's.
+    pub fn helper(
+        &mut self,
+        table: (DatabaseId, &Table),
+        number: u16,
+        (division, waiter): (&Arc<Division>, Arc<dyn LockWaiter>),
+    ) -> Result<Context> {
+        let sessions = self.sessions.helper(table, number, waiter)?;
+        let mut helper = Context::new(&self.server, sessions, self.system_objects);
+        helper.scope = self.scope.clone();
+        helper.frame = self.frame.clone();
+        helper.set = self.set.clone();
+        helper.last = self.last.clone();
+        helper.line = self.line;
+        helper.now = self.now;
+        helper.memory = Arc::clone(&self.memory);
+        helper.division = Some(Arc::clone(division));
+        Ok(helper)
+    }
+
+    /// Takes over what a helper has noted for the end of the statement.
+    pub fn take_notes(&mut self, null_eliminated: bool, made_null: &[u32]) {
+        self.null_eliminated |= null_eliminated;
+        for number in made_null {
+            if !self.made_null.contains(number) {
+                self.made_null.push(*number);
+            }
+        }
+    }
+
+    /// The numbers of the messages about expressions that returned NULL.
+    pub fn notes(&self) -> (bool, &[u32]) {
+        (self.null_eliminated, &self.made_null)
     }
 
     /// Begins a statement: fixes the time for GETDATE(), and discards the results of subqueries.

@@ -36,6 +36,7 @@ pub mod scope;
 pub mod server;
 pub mod sessions;
 pub mod sink;
+pub mod statements;
 pub mod statistics;
 pub mod subqueries;
 pub mod switches;

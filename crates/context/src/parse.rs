@@ -4,7 +4,8 @@ use crate::context::Context;
 use crate::depth;
 use crate::error::{Origin, Result, SqlError, unsupported};
 use crate::memory::check_script;
-use crate::texts::Text;
+use crate::statements::Statements;
+use crate::texts::{Text, Texts};
 use furrow_engine::Module;
 use furrow_io::thread::with_stack;
 use furrow_messages::Message;
@@ -23,6 +24,25 @@ fn of_syntax(error: &SyntaxError) -> Message {
 /// Parses a text into statements, or returns its syntax error.
 pub fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>> {
     parse_with(text, cx.set.has(Switches::QUOTED_IDENTIFIER))
+}
+
+/// The statements of a text: those that another connection uses, or parsed now.
+fn shared(text: &str, quoted_identifier: bool, cx: &Context) -> Result<Statements> {
+    let all = cx.server.statements();
+    if !Texts::is_short(text) {
+        return parse_with(text, quoted_identifier).map(Arc::new);
+    }
+    if let Some(known) = all.find(quoted_identifier, text) {
+        return Ok(known);
+    }
+    let parsed = Arc::new(parse_with(text, quoted_identifier)?);
+    all.share(quoted_identifier, text, &parsed);
+    Ok(parsed)
+}
+
+/// [`parse`] for a text that is stored: the connections of a server share its statements.
+pub fn parse_shared(text: &str, cx: &Context) -> Result<Statements> {
+    shared(text, cx.set.has(Switches::QUOTED_IDENTIFIER), cx)
 }
 
 /// Parses the text of a module with the settings that the module was created with.
@@ -62,7 +82,7 @@ pub fn read_with(text: &str, quoted_identifier: bool, cx: &mut Context) -> Resul
     if let Some(known) = cx.texts.find(quoted_identifier, text) {
         return Ok(known);
     }
-    let read = Text::new(text, parse_with(text, quoted_identifier)?);
+    let read = Text::new(text, shared(text, quoted_identifier, cx)?);
     let counters = &cx.sessions.task().instruments().counters;
     counters.add(Counter::SqlCompilations, 1);
     if cx.texts.keep(quoted_identifier, &read) {

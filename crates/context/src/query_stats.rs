@@ -7,9 +7,10 @@
 //! Figures are taken at the end of each statement that reads or changes rows. Processor time costs a system
 //! call, which is expensive for a statement that looks up one row. For a statement shorter than [`SHORT_NS`]
 //! the elapsed time is used instead. A longer statement gets the thread's processor time since the last call,
-//! less the short statements since then ([`Mark`]), and never more than the elapsed time.
+//! less the short statements since then ([`Mark`]), and never more than the elapsed time; and besides, the
+//! processor time of the threads of its parallel scans.
 
-use furrow_io::process::thread_cpu_ns;
+use furrow_io::process::{helper_cpu_ns, thread_cpu_ns};
 use furrow_io::time::{Moment, WallTime};
 use furrow_observe::task::{PageWork, page_work};
 use furrow_tsql::Span;
@@ -22,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use twox_hash::XxHash3_64;
 
 /// For shorter statements no system call measures the processor time.
-const SHORT_NS: u64 = 20_000;
+pub(crate) const SHORT_NS: u64 = 20_000;
 
 /// Most texts that are stored.
 const MOST: usize = 1024;
@@ -190,6 +191,8 @@ pub type Clock = Option<Mark>;
 pub struct Running {
     mark: Mark,
     began: Moment,
+    /// Processor time of the thread's helpers until then.
+    helpers_ns: u64,
     pages: PageWork,
 }
 
@@ -198,6 +201,7 @@ pub fn begin(clock: &mut Clock) -> Running {
     Running {
         mark: (clock.take()).unwrap_or_else(|| Mark::at(thread_cpu_ns())),
         began: Moment::now(),
+        helpers_ns: helper_cpu_ns(),
         pages: page_work(),
     }
 }
@@ -214,7 +218,9 @@ pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows:
         false => {
             let before = mark.cpu_ns + mark.short_ns;
             mark = Mark::at(thread_cpu_ns());
-            mark.cpu_ns.saturating_sub(before).min(elapsed_ns)
+            let helped_ns = helper_cpu_ns() - running.helpers_ns;
+            let most_ns = elapsed_ns.saturating_add(helped_ns);
+            mark.cpu_ns.saturating_sub(before).min(most_ns)
         }
     };
     *clock = Some(mark);

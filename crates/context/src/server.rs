@@ -4,6 +4,7 @@ use crate::activity::{Activity, ActivityView};
 use crate::configuration::Configuration;
 use crate::error::Result;
 use crate::query_stats::QueryStats;
+use crate::statements::SharedStatements;
 use crate::system_databases::{MASTER, TEMPDB};
 use crate::usage::Usage;
 use furrow_engine::{DatabaseSpec, DatabaseView, FileSpec, Instance};
@@ -11,7 +12,7 @@ use furrow_io::time::WallTime;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 /// The files that `tempdb` is created with: logical names and names of files.
@@ -34,6 +35,31 @@ pub struct ServerState {
     query_stats: QueryStats,
     /// Held while figures of databases are copied to the counters.
     counting: Mutex<()>,
+    /// Statements of the texts that connections store.
+    statements: SharedStatements,
+    /// Threads of parallel scans at present.
+    helpers: Arc<AtomicUsize>,
+}
+
+/// Most threads of all parallel scans, for each processor.
+const HELPERS_PER_CPU: usize = 16;
+
+/// Threads that a parallel scan may have, until this is dropped.
+#[derive(Debug)]
+pub struct HelperPermit {
+    all: Arc<AtomicUsize>,
+    /// How many.
+    pub threads: usize,
+}
+
+impl Drop for HelperPermit {
+    fn drop(&mut self) {
+        let before = self.all.fetch_sub(self.threads, Ordering::Relaxed);
+        debug_assert!(
+            before >= self.threads,
+            "threads are counted when they are permitted"
+        );
+    }
 }
 
 impl ServerState {
@@ -50,6 +76,8 @@ impl ServerState {
             usage,
             query_stats: QueryStats::default(),
             counting: Mutex::new(()),
+            statements: SharedStatements::default(),
+            helpers: Arc::default(),
         };
         let known = server.instance.databases();
         if !known.iter().any(|d| d.name.eq_ignore_ascii_case(MASTER)) {
@@ -112,6 +140,21 @@ impl ServerState {
         &self.configuration
     }
 
+    /// Permits so many threads of a parallel scan, or fewer where other scans have theirs; `None` for fewer
+    /// than two.
+    pub fn permit_helpers(&self, wanted: usize) -> Option<HelperPermit> {
+        let most = HELPERS_PER_CPU * furrow_io::thread::available_cpus();
+        let (take, now) = (Ordering::Relaxed, Ordering::Relaxed);
+        let threads = |used: usize| wanted.min(most.saturating_sub(used));
+        let taken = self.helpers.fetch_update(take, now, |used| {
+            (threads(used) >= 2).then(|| used + threads(used))
+        });
+        taken.ok().map(|used| HelperPermit {
+            all: Arc::clone(&self.helpers),
+            threads: threads(used),
+        })
+    }
+
     /// Locked by a thread that copies figures of databases to the counters.
     pub fn counting(&self) -> &Mutex<()> {
         &self.counting
@@ -127,6 +170,11 @@ impl ServerState {
     #[inline]
     pub(crate) fn texts_forgotten(&self) -> u64 {
         self.forgotten.load(Ordering::Relaxed)
+    }
+
+    /// Statements of the texts that connections store.
+    pub(crate) fn statements(&self) -> &SharedStatements {
+        &self.statements
     }
 
     /// Usage counts of indexes.

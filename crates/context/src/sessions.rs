@@ -13,8 +13,8 @@ use crate::server::ServerState;
 use crate::system_databases::TEMPDB;
 use crate::table_reads::Reads;
 use furrow_engine::{
-    Database, EngineError, Isolation, OpenStatement, Session, SessionSavepoint, Table, Timeout,
-    TxnMark,
+    Database, EngineError, Isolation, LockWaiter, OpenStatement, Session, SessionSavepoint, Table,
+    Timeout, TxnMark,
 };
 use furrow_format::DatabaseId;
 use furrow_observe::task::Task;
@@ -101,6 +101,37 @@ impl Sessions {
         };
         sessions.tell();
         Ok(sessions)
+    }
+
+    /// The sessions of a thread that reads parts of a scan of this table for the connection: one of its
+    /// database, which `waiter` waits for locks for.
+    pub(crate) fn helper(
+        &mut self,
+        (id, table): (DatabaseId, &Table),
+        number: u16,
+        waiter: Arc<dyn LockWaiter>,
+    ) -> Result<Sessions> {
+        let task = self.task.child(number);
+        let session = self.by_table(id, table)?.reader(&task, waiter)?;
+        Ok(Sessions {
+            server: Arc::clone(&self.server),
+            id: self.id,
+            task,
+            seats: vec![Seat::new(session)],
+            aside: None,
+            variables: HashSet::new(),
+            current: 0,
+            count: 0,
+            name: None,
+            mark: None,
+            in_statement: true,
+            doomed: false,
+            isolation: self.isolation,
+            timeout: self.timeout,
+            priority: self.priority,
+            activity: Arc::clone(&self.activity),
+            reads: None,
+        })
     }
 
     /// The record of the connection's activity for other threads.
@@ -195,7 +226,7 @@ impl Sessions {
 
     /// Whether a table of `tempdb`, by its name there, is a table variable of this connection.
     #[inline]
-    pub(crate) fn is_table_variable(&self, inner: &str) -> bool {
+    pub fn is_table_variable(&self, inner: &str) -> bool {
         !self.variables.is_empty() && self.variables.contains(inner)
     }
 

@@ -1,7 +1,7 @@
 //! Cached texts: a batch that is sent again is neither parsed nor planned again.
 
 use crate::plans::Plans;
-use furrow_tsql::ast::Stmt;
+use crate::statements::Statements;
 use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
@@ -15,15 +15,15 @@ const LONGEST: usize = 16 << 10;
 pub struct Text {
     /// The text.
     pub text: Box<str>,
-    /// Its statements, in order.
-    pub statements: Vec<Stmt>,
+    /// Its statements, in order; shared with other connections.
+    pub statements: Statements,
     /// The plans of the statements.
     pub plans: Plans,
 }
 
 impl Text {
     /// A parsed text without plans.
-    pub fn new(text: &str, statements: Vec<Stmt>) -> Arc<Text> {
+    pub fn new(text: &str, statements: Statements) -> Arc<Text> {
         Arc::new(Text {
             text: text.into(),
             statements,
@@ -126,10 +126,13 @@ mod tests {
     #[test]
     fn texts_that_are_sent_once_do_not_push_out_those_that_are_sent_again() {
         let mut texts = Texts::default();
-        texts.keep(true, &Text::new("SELECT 1", Vec::new()));
+        texts.keep(true, &Text::new("SELECT 1", Statements::default()));
         for n in 0..3 * MOST {
             assert!(texts.find(true, "SELECT 1").is_some(), "gone after {n}");
-            texts.keep(true, &Text::new(&format!("SELECT {n}, 2"), Vec::new()));
+            texts.keep(
+                true,
+                &Text::new(&format!("SELECT {n}, 2"), Statements::default()),
+            );
         }
         assert!(texts.find(false, "SELECT 1").is_none());
         assert!(texts.quoted.len() <= MOST);
@@ -138,7 +141,7 @@ mod tests {
     #[test]
     fn a_text_is_kept_until_the_server_says_to_forget() {
         let mut texts = Texts::default();
-        texts.keep(true, &Text::new("SELECT 1", Vec::new()));
+        texts.keep(true, &Text::new("SELECT 1", Statements::default()));
         texts.forget_at(0);
         assert!(texts.find(true, "SELECT 1").is_some());
         texts.forget_at(1);

@@ -67,16 +67,18 @@ pub use furrow_space::{FileUsage, PageCounts};
 pub use furrow_tables::{
     BulkInserter, BulkOptions, BulkRows, Check, CheckSpec, Claim, Column, ColumnFault, ColumnSpec,
     ConstraintSpec, DatabaseCore, DatabaseOptions, DatabaseRef, DatabaseState, DefaultValue,
-    EngineError, ForeignKey, ForeignKeySpec, Granularity, Index, IndexKey, IndexKind, IndexOptions,
-    IndexSpec, Inserter, KeyColumnSpec, LeafRow, LeafRows, LockEscalation, LockHints, Module,
-    ModuleKind, ModuleSet, MovedRow, NewColumn, NewValues, Number, NumberColumn, OpenScan,
-    OpenStatement, PushValues, ReadLock, ReferentialAction, Row, RowKey, Rowset, RowsetAudit, Scan,
-    ScanSpec, SessionSavepoint, Storage, Table, TableChild, TableSpec,
+    Division, EngineError, ForeignKey, ForeignKeySpec, Granularity, Index, IndexKey, IndexKind,
+    IndexOptions, IndexSpec, Inserter, KeyColumnSpec, LeafRow, LeafRows, LockEscalation, LockHints,
+    LockWait, LockWaiter, Module, ModuleKind, ModuleSet, MovedRow, NewColumn, NewValues, Number,
+    NumberColumn, OpenScan, OpenStatement, PART_PAGES, PushValues, ReadLock, ReferentialAction,
+    Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, SessionSavepoint, Storage, Table, TableChild,
+    TableSpec,
 };
 pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};
 pub use instance::{
-    AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FilegroupView, Instance,
-    LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget, Restoring, SnapshotSpec, VlfView,
+    AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FileViewState,
+    FilegroupView, Instance, LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget,
+    Restoring, SnapshotSpec, VlfView,
 };
 pub use shared::InstanceConfig;

@@ -22,6 +22,7 @@
 //! - `scan`, `join`, `hash`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
 //! - `table_function`: rows that table functions return for their arguments. `view`: rows of system views.
 //! - `markup`: FOR XML and FOR JSON.
+//! - `parallel`: scans that several threads do together.
 //! - `spill`: files for rows that do not fit in memory.
 //! - `spool`: an index built for one statement.
 //! - `equal`: equality of expressions. `visit`: visits of plans and expressions.
@@ -41,6 +42,7 @@ pub mod markup;
 pub mod once;
 pub mod openjson;
 pub mod operator;
+pub mod parallel;
 pub mod recursive;
 pub mod scan;
 pub mod set;

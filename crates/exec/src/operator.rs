@@ -4,6 +4,7 @@ use super::aggregate::AggregatePlan;
 use super::expr::{Cond, Expr};
 use super::join::JoinPlan;
 use super::markup::MarkupPlan;
+use super::parallel::ParallelPlan;
 use super::recursive::{self, RecursivePlan};
 use super::scan::ScanPlan;
 use super::set::SetPlan;
@@ -106,6 +107,8 @@ pub enum Plan {
     Work(usize),
     /// Rows by key, stored for one statement.
     Spool(Box<SpoolPlan>),
+    /// Rows that several threads read together, in any order.
+    Parallel(Arc<ParallelPlan>),
 }
 
 impl Plan {
@@ -140,6 +143,7 @@ impl Plan {
             Plan::Window(window) => window.open(cx)?,
             Plan::Recursive(plan) => plan.open(cx)?,
             Plan::Spool(spool) => spool.open(cx)?,
+            Plan::Parallel(parallel) => parallel.open(cx)?,
             Plan::Work(slot) => recursive::work_row(*slot, cx),
         })
     }

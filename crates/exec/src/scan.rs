@@ -6,7 +6,7 @@ use super::operator::{Cursor, Operator};
 use furrow_context::context::Context;
 use furrow_context::error::Result;
 use furrow_context::usage::{Use, name_of};
-use furrow_engine::{Claim, IndexKind, LockHints, OpenScan, ScanSpec, Table};
+use furrow_engine::{Claim, Division, IndexKind, LockHints, OpenScan, ScanSpec, Table};
 use furrow_format::DatabaseId;
 use furrow_scalar::convert::Conversion;
 use furrow_scalar::ops::order;
@@ -66,6 +66,16 @@ pub struct ScanPlan {
     pub hints: LockHints,
     /// Whether a row ends in its own name, as bytes: for statements that change it.
     pub named: bool,
+    /// Whether the order of the rows is relied upon.
+    pub ordered: bool,
+}
+
+/// Where a scan gets its ranges from.
+enum Ranges {
+    /// They are its own.
+    Specs(smallvec::IntoIter<[ScanSpec; 1]>),
+    /// It does parts of a range together with other threads.
+    Parts(Arc<Division>),
 }
 
 /// How a value relates to the type of a key column.
@@ -287,18 +297,42 @@ impl ScanPlan {
         }
     }
 
-    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+    fn ranges(&self, cx: &mut Context) -> Result<Ranges> {
+        if let Some(division) = &cx.division {
+            return Ok(Ranges::Parts(Arc::clone(division)));
+        }
         self.count(cx);
-        let mut specs = self.specs(cx)?.into_iter();
-        let scan = match specs.next() {
-            Some(spec) => Some(self.open_spec(&spec, cx)?),
-            None => None,
-        };
+        Ok(Ranges::Specs(self.specs(cx)?.into_iter()))
+    }
+
+    /// Begins the scan of the next range.
+    fn open_next(&self, ranges: &mut Ranges, cx: &mut Context) -> Result<Option<OpenScan>> {
+        match ranges {
+            Ranges::Specs(specs) => match specs.next() {
+                Some(spec) => Ok(Some(self.open_spec(&spec, cx)?)),
+                None => Ok(None),
+            },
+            Ranges::Parts(division) => {
+                let session = cx.sessions.by_table(self.db, &self.table)?;
+                Ok(session.open_part(&self.table, division)?)
+            }
+        }
+    }
+
+    /// Begins the scan of its only range, for threads that do parts of it: it holds the lock of the table.
+    pub(crate) fn open_whole(&self, cx: &mut Context) -> Result<Option<OpenScan>> {
+        let mut ranges = self.ranges(cx)?;
+        self.open_next(&mut ranges, cx)
+    }
+
+    pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        let mut ranges = self.ranges(cx)?;
+        let scan = self.open_next(&mut ranges, cx)?;
         let by_page = !self.named && scan.as_ref().is_some_and(OpenScan::hands_over);
         Ok(Cursor::new(TableScan {
             plan: self,
             scan,
-            specs,
+            ranges,
             batches: by_page.then(|| Batches::new(self, self.columns.clone(), cx)),
         }))
     }
@@ -315,9 +349,8 @@ impl ScanPlan {
         if self.named || !batches.rest.is_empty() {
             return Ok(None);
         }
-        self.count(cx);
-        for spec in self.specs(cx)? {
-            let mut scan = self.open_spec(&spec, cx)?;
+        let mut ranges = self.ranges(cx)?;
+        while let Some(mut scan) = self.open_next(&mut ranges, cx)? {
             let mut done = Ok(scan.hands_over());
             while let Ok(true) = done {
                 done = batches.fill(&mut scan, cx);
@@ -356,7 +389,7 @@ struct TableScan<'p> {
     plan: &'p ScanPlan,
     scan: Option<OpenScan>,
     /// Ranges to come.
-    specs: smallvec::IntoIter<[ScanSpec; 1]>,
+    ranges: Ranges,
     /// Rows by pages, where they are available so.
     batches: Option<Batches<'p>>,
 }
@@ -377,9 +410,7 @@ impl Operator for TableScan<'_> {
                 return Ok(true);
             }
             self.close(cx);
-            if let Some(spec) = self.specs.next() {
-                self.scan = Some(self.plan.open_spec(&spec, cx)?);
-            }
+            self.scan = self.plan.open_next(&mut self.ranges, cx)?;
         }
         Ok(false)
     }

@@ -90,6 +90,7 @@ impl Plan {
                 recursive.anchor.visit(visit);
                 recursive.steps.iter().for_each(|step| step.visit(visit));
             }
+            Plan::Parallel(parallel) => parallel.input.visit(visit),
             Plan::Spool(spool) => {
                 spool.input.visit(visit);
                 spool.direct.visit(visit);

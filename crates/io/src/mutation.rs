@@ -104,6 +104,9 @@ mutations! {
     TrustStripes "trust-stripes" "Chunks of a stripe are used without a check of their checksum.",
     EarlyTail "early-tail" "The tail of a stripe is written while its chunks are not durable.",
     ForgetDifferentialBit "forget-differential-bit" "A differential backup leaves out a changed extent.",
+    StopLate "stop-late" "A restore to a point in time includes the first commit behind it.",
+    SkipPageLog "skip-page-log" "Pages are restored without the log of the database.",
+    JoinEarly "join-early" "Files that were left out join before their log reaches the recovery point.",
     TakeWrongBase "take-wrong-base" "A differential backup is restored over another base than its own.",
 }
 

@@ -1,6 +1,7 @@
 //! What this process has used so far.
 
 use rustix::time::{ClockId, clock_gettime};
+use std::cell::Cell;
 
 /// Processor time of this process since it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,9 +59,23 @@ pub fn cpu_times() -> CpuTimes {
     }
 }
 
-/// Processor time used by the calling thread, in nanoseconds.
+thread_local! {
+    static HELPERS_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Processor time used by the calling thread and its helpers ([`add_helper_cpu_ns`]), in nanoseconds.
 pub fn thread_cpu_ns() -> u64 {
-    clock_ns(ClockId::ThreadCPUTime)
+    clock_ns(ClockId::ThreadCPUTime) + helper_cpu_ns()
+}
+
+/// Adds the processor time of a thread that has worked for the calling one and has ended.
+pub fn add_helper_cpu_ns(ns: u64) {
+    HELPERS_NS.with(|all| all.set(all.get() + ns));
+}
+
+/// What [`add_helper_cpu_ns`] has added for the calling thread.
+pub fn helper_cpu_ns() -> u64 {
+    HELPERS_NS.with(Cell::get)
 }
 
 /// Fields 14 and 15 of `/proc/PID/stat`; field 2 is the name in brackets, which may hold anything.

@@ -80,6 +80,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5060 10 1 "Nonqualified transactions are being rolled back. Estimated rollback completion: %d%%.";
     5061 16 1 "ALTER DATABASE failed because a lock could not be placed on database '%.*ls'. Try again \
         later.";
+    5063 16 1 "Database '%.*ls' is in warm standby. A warm-standby database is read-only.";
     5064 16 1 "Changes to the state or options of database '%.*ls' cannot be made at this time. The \
         database is in single-user mode, and a user is currently connected to it.";
     5065 16 1 "The file \"%ls\" cannot be added, removed or modified in filegroup \"%ls\": it does not \

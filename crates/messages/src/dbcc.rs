@@ -20,6 +20,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         dropped before a statement tried to use it. Verify if the database ID exists by querying the \
         sys.databases catalog view.";
     2526 16 3 "Incorrect DBCC statement. Check the documentation for the correct DBCC syntax and options.";
+    2527 16 1 "Unable to process index %.*ls of table %.*ls because filegroup %.*ls is offline.";
     2528 10 1 "DBCC execution completed. If DBCC printed error messages, contact your system \
         administrator.";
     2532 16 5 "One or more WITH options specified are not valid for this command.";

@@ -6,6 +6,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3002 16 1 "Cannot BACKUP or RESTORE a database snapshot.";
     3004 16 1 "The primary filegroup cannot be backed up as a file backup because the database is using \
         the SIMPLE recovery model. Consider taking a partial backup by specifying READ_WRITE_FILEGROUPS.";
+    3007 16 1 "The backup of the file or filegroup \"%ls\" is not permitted because it is not online. \
+        Container state: \"%ls\" (%d). Restore status: %d. BACKUP can be performed by using the FILEGROUP \
+        or FILE clauses to restrict the selection to include only online data.";
     3009 16 1 "Could not insert a backup or restore history/detail record in the msdb database. This may \
         indicate a problem with the msdb database. The backup/restore operation was still successful.";
     3010 16 1 "Invalid backup mirror specification. All mirrors must have the same number of members.";
@@ -25,6 +28,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3035 16 1 "Cannot perform a differential backup for database \"%ls\", because a current database \
         backup does not exist. Perform a full database backup by reissuing BACKUP DATABASE, omitting the \
         WITH DIFFERENTIAL option.";
+    3036 16 1 "The database is in warm-standby state (set by executing RESTORE WITH STANDBY) and cannot be \
+        backed up until the entire restore sequence is completed.";
     3041 16 1 "BACKUP failed to complete the command %.*ls. Check the backup application log for detailed \
         messages.";
     3042 10 1 "BACKUP WITH CONTINUE_AFTER_ERROR successfully generated a backup of the damaged database. \

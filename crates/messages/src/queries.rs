@@ -136,12 +136,16 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     8167 16 1 "The type of column \"%.*ls\" conflicts with the type of other columns specified in the \
         UNPIVOT \
         list.";
+    8607 16 1 "The table '%.*ls' cannot be modified because one or more nonclustered indexes reside in a \
+        filegroup which is not online.";
     8623 16 1 "The query processor ran out of internal resources and could not produce a query plan. This \
         is a rare event and only expected for extremely complex queries or queries that reference a very \
         large number of tables or partitions. Please simplify the query. If you believe you have received \
         this message in error, contact Customer Support Services for more information.";
     8631 17 1 "Internal error: Server stack limit has been reached. Please look for potentially deep nesting \
         in your query, and try to simplify it.";
+    8653 16 1 "The query processor is unable to produce a plan for the table or view '%.*ls' because the \
+        table resides in a filegroup that is not online.";
     8730 16 1 "Offset parameter for Lag and Lead functions cannot be a negative value.";
     8748 16 1 "The enable_ordinal argument for %ls only supports constant values (not variables or \
         columns).";

@@ -48,6 +48,7 @@ mod redo;
 mod roll_forward;
 mod split;
 mod stamp;
+mod touched;
 mod undo;
 
 pub use analysis::{Analysis, Loser, analyse};
@@ -58,4 +59,5 @@ pub use redo::{RedoStats, redo};
 pub use roll_forward::{pages_of, roll_forward_page};
 pub use split::{active_at, mark_split, undo_from};
 pub use stamp::stamp_new_file;
+pub use touched::changed_by;
 pub use undo::{UndoStats, undo};

@@ -84,6 +84,17 @@ pub(crate) enum Command {
         #[command(flatten)]
         jobs: Jobs,
     },
+    /// Backups and restores under writers and simulated power losses
+    Backups {
+        /// Runs
+        #[arg(long, default_value_t = 1_000, value_name = "N")]
+        runs: u64,
+        /// First seed (drawn)
+        #[arg(long)]
+        seed: Option<u64>,
+        #[command(flatten)]
+        jobs: Jobs,
+    },
     /// Damaged inputs for everything that reads what it cannot trust
     Fuzz {
         /// Inputs for each target (20 million; of whole databases half a million)

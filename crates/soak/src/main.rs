@@ -50,6 +50,7 @@ fn carry_out(command: Command) -> ExitCode {
         Command::Check { runs, seed, jobs } => score(runs, seed, jobs.jobs),
         Command::Worlds { jobs } => proof::worlds(jobs.jobs),
         Command::Histories { runs, seed, jobs } => proof::histories(runs, seed, jobs.jobs),
+        Command::Backups { runs, seed, jobs } => proof::backups(runs, seed, jobs.jobs),
         Command::Fuzz {
             inputs,
             seed,

@@ -101,6 +101,9 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::TrustStripes, "backups"),
     (Mutation::EarlyTail, "backups"),
     (Mutation::ForgetDifferentialBit, "backups"),
+    (Mutation::StopLate, "backups"),
+    (Mutation::SkipPageLog, "backups"),
+    (Mutation::JoinEarly, "backups"),
     (Mutation::TakeWrongBase, "backups"),
 ];
 

@@ -8,7 +8,8 @@ use furrow_soak::isolation::{self, Shape, level_name};
 use furrow_soak::mutations::{FOUND, Order, PART, REACHED, Verdict, control, prove};
 use furrow_soak::share::LEVELS;
 use furrow_soak::worlds::{self, boundary, nth};
-use furrow_soak::{Finding, long, share};
+use furrow_soak::{Finding, backups, long, share};
+use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -91,6 +92,30 @@ pub(crate) fn histories(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
         println!("{}: {all:?}", level_name(shape.level));
         Ok(())
     })
+}
+
+/// Runs between two lines.
+const LINE_EVERY: u64 = 50;
+
+/// Backups and restores, so many runs.
+pub(crate) fn backups(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
+    let first = seed.unwrap_or_else(random_seed);
+    println!("{runs} runs of backups and restores from seed {first} on");
+    let all = Mutex::new((0, backups::Figures::default()));
+    side_by_side(
+        usize::try_from(runs).unwrap_or(usize::MAX),
+        jobs,
+        &|piece| {
+            let done = backups::run(first.wrapping_add(piece as u64))?;
+            let mut all = all.lock();
+            all.0 += 1;
+            all.1.add(&done);
+            if all.0 % LINE_EVERY == 0 || all.0 == runs {
+                println!("{} runs: {:?}", all.0, all.1);
+            }
+            Ok(())
+        },
+    )
 }
 
 fn program() -> Result<PathBuf, ExitCode> {

@@ -27,11 +27,40 @@ pub struct Space {
     pub(crate) tracer: Tracer,
     pub(crate) files: RwLock<BTreeMap<FileId, Arc<FileSpace>>>,
     pub(crate) filegroups: RwLock<BTreeMap<u16, Arc<Filegroup>>>,
-    /// Filegroups in which nothing may change, and whether there are any.
-    read_only: RwLock<BTreeSet<u16>>,
-    any_read_only: AtomicBool,
+    /// Filegroups in which nothing may change.
+    read_only: GroupSet,
+    /// Filegroups of which the database has no files.
+    offline: GroupSet,
     /// Whether the first pages of units come from mixed extents.
     pub(crate) mixed_pages: AtomicBool,
+}
+
+/// A set of filegroups, empty as a rule. Whether it is empty costs one load.
+#[derive(Debug, Default)]
+struct GroupSet {
+    groups: RwLock<BTreeSet<u16>>,
+    any: AtomicBool,
+}
+
+impl GroupSet {
+    fn set(&self, filegroup: u16, is_in: bool) {
+        let mut all = self.groups.write();
+        match is_in {
+            true => drop(all.insert(filegroup)),
+            false => drop(all.remove(&filegroup)),
+        }
+        debug_assert_eq!(all.contains(&filegroup), is_in);
+        self.any.store(!all.is_empty(), Ordering::Release);
+    }
+
+    fn has(&self, filegroup: u16) -> bool {
+        self.groups.read().contains(&filegroup)
+    }
+
+    #[inline]
+    fn has_any(&self) -> bool {
+        self.any.load(Ordering::Acquire)
+    }
 }
 
 impl Space {
@@ -56,8 +85,8 @@ impl Space {
             tracer,
             files: RwLock::new(files),
             filegroups: RwLock::new(BTreeMap::new()),
-            read_only: RwLock::default(),
-            any_read_only: AtomicBool::new(false),
+            read_only: GroupSet::default(),
+            offline: GroupSet::default(),
             mixed_pages: AtomicBool::new(false),
         };
         for spec in config.filegroups {
@@ -95,24 +124,36 @@ impl Space {
     /// Records that a filegroup is read-only, or that it no longer is. This does not prevent changes: code
     /// that changes rows checks it first.
     pub fn set_read_only(&self, filegroup: u16, read_only: bool) {
-        let mut all = self.read_only.write();
-        match read_only {
-            true => drop(all.insert(filegroup)),
-            false => drop(all.remove(&filegroup)),
-        }
-        debug_assert_eq!(all.contains(&filegroup), read_only);
-        self.any_read_only.store(!all.is_empty(), Ordering::Release);
+        self.read_only.set(filegroup, read_only);
+    }
+
+    /// Records that the files of a filegroup are not there, or that they are again. As with a read-only
+    /// filegroup, callers check it before they come to its pages.
+    pub fn set_offline(&self, filegroup: u16, offline: bool) {
+        self.offline.set(filegroup, offline);
+    }
+
+    /// Whether the files of a filegroup are not there.
+    #[inline]
+    pub fn is_offline(&self, filegroup: u16) -> bool {
+        self.offline.has_any() && self.offline.has(filegroup)
+    }
+
+    /// Whether there is a filegroup whose files are not there.
+    #[inline]
+    pub fn has_offline(&self) -> bool {
+        self.offline.has_any()
     }
 
     /// Whether nothing in a filegroup may change.
     pub fn is_read_only(&self, filegroup: u16) -> bool {
-        self.has_read_only() && self.read_only.read().contains(&filegroup)
+        self.has_read_only() && self.read_only.has(filegroup)
     }
 
     /// Whether there is a read-only filegroup.
     #[inline]
     pub fn has_read_only(&self) -> bool {
-        self.any_read_only.load(Ordering::Acquire)
+        self.read_only.has_any()
     }
 
     /// The filegroups.

@@ -29,6 +29,15 @@ pub struct PageCounts {
 }
 
 impl PageWalk {
+    /// A walk over no pages.
+    pub fn empty() -> PageWalk {
+        PageWalk {
+            chain: VecDeque::new(),
+            place: ScanPlace { iam: 0, bit: 0 },
+            singles_done: false,
+        }
+    }
+
     /// The next pages in use: those under one PFS page, at most. `None` at the end.
     pub fn next_batch(&mut self, space: &Space) -> Result<Option<Vec<PageId>>, SpaceError> {
         if let Some(singles) = self.next_singles(space)? {

@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::interp;
 use furrow_context::error::{Result, SqlError, refuse};
-use furrow_context::parse::parse;
+use furrow_context::parse::{parse, parse_shared};
 use furrow_context::scope::Scope;
 use furrow_context::sink::{BatchEnd, Sink};
 use furrow_context::texts::{Text, Texts};
@@ -70,7 +70,7 @@ impl Connection {
                 declared.push((parameter.name.value.to_string(), of));
             }
         }
-        let text = Text::new(text, parse(text, &cx)?);
+        let text = Text::new(text, parse_shared(text, &cx)?);
         cx.texts.prepare(&text);
         if Texts::is_short(&text.text) {
             let stats = cx.server.query_stats().of(&text.text);

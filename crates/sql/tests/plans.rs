@@ -8,6 +8,9 @@ use furrow_sql::{Connection, Kept, Server};
 use furrow_types::Value;
 use std::sync::Arc;
 
+#[path = "plans/parallel.rs"]
+mod parallel;
+
 fn server() -> Arc<Server> {
     let config = InstanceConfig {
         pool_pages: 2048,

@@ -1,10 +1,12 @@
 //! The server's configuration: the options of `sp_configure` and RECONFIGURE.
 //!
-//! An option is a row of a table. Some options describe a fixed property of this engine, such as one thread
-//! per query or no limit on connections: they are shown, and can be set to their present value only. Any
+//! An option is a row of a table. Some options describe a fixed property of this engine, such as no limit on
+//! connections: they are shown, and can be set to their present value only. Any
 //! other option is refused by name. A setting is valid until the server ends.
 
-use furrow_context::configuration::{CHECK_MEMORY, CHECK_RATE, SHOW_ADVANCED};
+use furrow_context::configuration::{
+    CHECK_MEMORY, CHECK_RATE, COST_THRESHOLD, MAX_DOP, SHOW_ADVANCED,
+};
 use furrow_context::server::ServerState;
 
 /// An option.
@@ -112,15 +114,26 @@ static OPTIONS: &[ConfigOption] = &[
         install: None,
     },
     ConfigOption {
-        id: 1539,
+        id: COST_THRESHOLD,
+        name: "cost threshold for parallelism",
+        minimum: 0,
+        maximum: 32_767,
+        text: "cost threshold for parallelism",
+        dynamic: true,
+        advanced: true,
+        value: |server| server.configuration().cost_threshold().into(),
+        install: Some(|server, cost| server.configuration().set_running(COST_THRESHOLD, cost)),
+    },
+    ConfigOption {
+        id: MAX_DOP,
         name: "max degree of parallelism",
         minimum: 0,
         maximum: 32_767,
         text: "maximum degree of parallelism",
         dynamic: true,
         advanced: true,
-        value: |_| 1,
-        install: None,
+        value: |server| server.configuration().max_dop().into(),
+        install: Some(|server, most| server.configuration().set_running(MAX_DOP, most)),
     },
     ConfigOption {
         id: 1544,

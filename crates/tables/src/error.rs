@@ -331,6 +331,9 @@ fn pool_message(e: &PoolError) -> Message {
             ];
             Message::new(824, &args)
         }
+        PoolError::UnknownFile { db, file } => {
+            Message::new(5180, &[file.0.into(), db.0.to_string().into()])
+        }
         other => Message::custom(other.number().unwrap_or(8646), 17, 1, &other.to_string()),
     }
 }

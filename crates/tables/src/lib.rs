@@ -46,15 +46,16 @@ pub use database::{
 pub use ddl::{NewColumn, NewValues};
 pub use error::{ColumnFault, EngineError, os_error, refuse};
 pub use rows::{
-    BulkInserter, BulkOptions, BulkRows, Claim, Inserter, MovedRow, OpenScan, PushValues, RowKey,
-    Scan,
+    BulkInserter, BulkOptions, BulkRows, Claim, Division, Inserter, MovedRow, OpenScan, PART_PAGES,
+    PushValues, RowKey, Scan,
 };
 pub use schema::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
     KeyColumnSpec, LockEscalation, ReferentialAction, TableSpec, check_name,
 };
 pub use session::{
-    Granularity, LockHints, OpenStatement, ReadLock, ScanSpec, Session, SessionSavepoint,
+    Granularity, LockHints, LockWait, LockWaiter, OpenStatement, ReadLock, ScanSpec, Session,
+    SessionSavepoint,
 };
 pub use table::{
     Check, Column, ForeignKey, Index, IndexKey, IndexKind, LeafRow, LeafRows, Number, NumberColumn,

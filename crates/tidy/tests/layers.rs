@@ -22,8 +22,9 @@ const FOLDERS: &[(&str, &str, usize)] = &[
     ("sql", "interp", 6),
     // Expressions have subqueries, conditions have expressions: one recursion over the syntax tree.
     ("bind", "", 20),
-    // Plans have expressions, expressions have plans: one recursive type.
-    ("exec", "", 18),
+    // Plans have expressions, expressions have plans: one recursive type. A parallel plan has a plan, and
+    // visits it.
+    ("exec", "", 20),
     // The syntax tree itself: a query has expressions, an expression has queries.
     ("tsql", "ast", 4),
     // A `sql_variant` holds a value, typed XML holds values.

@@ -25,6 +25,7 @@
 
 mod audit;
 mod delete;
+mod divide;
 mod edit;
 mod insert;
 mod record;
@@ -33,6 +34,7 @@ mod scan;
 mod update;
 
 pub use audit::HeapAudit;
+pub use divide::HeapDivision;
 pub use scan::{HeapCursor, HeapScan, HeapStep, HeapVisitor};
 
 use crate::shape::Shape;

@@ -116,17 +116,32 @@ impl Heap {
         };
         HeapCursor {
             heap: self,
-            scan: HeapScan {
-                lanes: walks.into_iter().map(lane).collect(),
-                turn: 0,
-                read_ahead: false,
-                current: None,
-                moved: Vec::new(),
-                in_place: false,
-                bytes: Vec::new(),
-                rows: Vec::new(),
-                next: 0,
-            },
+            scan: HeapScan::of_lanes(walks.into_iter().map(lane).collect()),
+        }
+    }
+}
+
+impl HeapScan {
+    /// A scan of these pages alone.
+    pub(super) fn of_pages(pages: Vec<PageId>) -> HeapScan {
+        HeapScan::of_lanes(vec![Lane {
+            walk: PageWalk::empty(),
+            queue: pages.into(),
+            asked: 0,
+        }])
+    }
+
+    fn of_lanes(lanes: Vec<Lane>) -> HeapScan {
+        HeapScan {
+            lanes,
+            turn: 0,
+            read_ahead: false,
+            current: None,
+            moved: Vec::new(),
+            in_place: false,
+            bytes: Vec::new(),
+            rows: Vec::new(),
+            next: 0,
         }
     }
 }

@@ -30,6 +30,7 @@ mod copies;
 mod cursor;
 mod delete;
 mod descend;
+mod divide;
 mod gate;
 mod handle;
 mod insert;

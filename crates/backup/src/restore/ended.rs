@@ -41,9 +41,11 @@ pub(super) fn ended(
     let mut files = pages_of(&info, false);
     files.extend(pages_of(&info, true));
     listener.files_done(request.position.unwrap_or(1), &files);
-    let database = match request.recovery && restored.notice.is_none() {
-        true => Some(instance.recover_restored(restored.restoring)?),
-        false => {
+    let recovers = request.recovery && restored.notice.is_none();
+    let database = match &request.standby {
+        Some(undo) => Some(instance.stand_by(restored.restoring, undo)?),
+        None if recovers => Some(instance.recover_restored(restored.restoring)?),
+        None => {
             instance.leave_restoring(restored.restoring)?;
             None
         }

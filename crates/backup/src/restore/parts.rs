@@ -7,9 +7,9 @@ use super::plan::{page_checks, spec_of};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::error::shown;
-use crate::media::{BackupKind, SetInfo};
+use crate::media::{BackupKind, SetFile, SetInfo};
 use crate::run::{FilePages, Listener, Parts};
-use furrow_engine::{Database, DatabaseState, Instance, PageRestore, PageSource};
+use furrow_engine::{Database, DatabaseState, Instance, PageRestore, PageSource, Restoring};
 use furrow_format::{Lsn, PageId};
 use furrow_io::time::Moment;
 use std::path::Path;
@@ -53,9 +53,6 @@ pub fn restore_files(
     }
     let target = instance.restore_target(&request.name);
     let target = target.ok_or_else(|| BackupError::refused(3118, &[name()]))?;
-    if target.state != DatabaseState::Restoring {
-        return Err(BackupError::refused(3159, &[name()]));
-    }
     parts.exist(&info.files, &info.database)?;
     let chosen: Vec<u16> = info
         .files
@@ -63,20 +60,19 @@ pub fn restore_files(
         .filter(|f| parts.has(f))
         .map(|f| f.id)
         .collect();
-    let absent = |f: &&crate::media::SetFile| chosen.contains(&f.id) && !f.present;
+    // Files that a piecemeal restore has left out come back beside the open database.
+    let open = target
+        .database
+        .filter(|_| instance.lacks(&request.name, &chosen));
+    if target.state != DatabaseState::Restoring && open.is_none() {
+        return Err(BackupError::refused(3159, &[name()]));
+    }
+    let absent = |f: &&SetFile| chosen.contains(&f.id) && !f.present;
     if let Some(absent) = info.files.iter().find(absent) {
         let args = [absent.name.as_str().into(), info.database.as_str().into()];
         return Err(BackupError::refused(3234, &args));
     }
-    // The primary file says whose database it is. Where it is the one that is restored, it may be past that.
-    match instance.restoring_family(&request.name) {
-        Ok(family) if family == info.family => {}
-        Ok(_) => return Err(BackupError::refused(3154, &[name()])),
-        Err(_) if chosen.contains(&1) => {}
-        Err(e) => return Err(e.into()),
-    }
-    let spec = spec_of(instance, &info, request)?;
-    let restoring = instance.begin_file_restore(&spec, &chosen)?;
+    let restoring = begin_files(instance, (&info, request), (open.as_ref(), &chosen))?;
     let copying = Copying {
         place: Place::Files(&restoring),
         checks,
@@ -94,6 +90,39 @@ pub fn restore_files(
         notice: None,
     };
     ended(instance, restored, request, listener)
+}
+
+/// Begins to restore files into a database that is RESTORING, or is open without them. 3154 of a backup of
+/// another database.
+fn begin_files(
+    instance: &Arc<Instance>,
+    (info, request): (&SetInfo, &RestoreRequest),
+    (open, chosen): (Option<&Arc<Database>>, &[u16]),
+) -> Result<Restoring, BackupError> {
+    // The primary file says whose database it is. Where it is the one that is restored, it may be past that.
+    let family = match open {
+        Some(open) => open.family(),
+        None => instance.restoring_family(&request.name),
+    };
+    match family {
+        Ok(family) if family == info.family => {}
+        Ok(_) => {
+            let name = request.name.as_str().into();
+            return Err(BackupError::refused(3154, &[name]));
+        }
+        Err(_) if chosen.contains(&1) => {}
+        Err(e) => return Err(e.into()),
+    }
+    // A file that was left out comes back where it was to be, unless it is moved.
+    let moves = request.moves.iter();
+    let moved: Vec<String> = moves.map(|m| m.0.to_lowercase()).collect();
+    let is_moved = |f: &SetFile| moved.contains(&f.name.to_lowercase());
+    let wanted = |f: &SetFile| open.is_none() || chosen.contains(&f.id) && is_moved(f);
+    let spec = spec_of(instance, info, request, &wanted)?;
+    Ok(match open {
+        Some(open) => instance.begin_piece(open, &spec, chosen)?,
+        None => instance.begin_file_restore(&spec, chosen)?,
+    })
 }
 
 /// 3116 of a set from other files of the same family, such as a copy: their log may have gone another way.

@@ -4,12 +4,13 @@ use super::types::RestoreRequest;
 use crate::BackupError;
 use crate::error::shown;
 use crate::media::{BackupKind, SetFile, SetFork, SetInfo};
+use crate::run::Parts;
 use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring};
 use furrow_format::{FileId, Fork, Forks, Lsn};
 use furrow_messages::Message;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Whether the checksums of pages are verified: as long as the backup did so, and it is not declined.
@@ -90,11 +91,12 @@ pub(crate) fn forks_of(info: &SetInfo) -> Forks {
     }
 }
 
-/// The files of a set, and where they go.
+/// The files of a set, and where they go. The places of those that are `looked_at` must be free.
 pub(super) fn spec_of(
     instance: &Arc<Instance>,
     info: &SetInfo,
     request: &RestoreRequest,
+    looked_at: &dyn Fn(&SetFile) -> bool,
 ) -> Result<RestoreSpec, BackupError> {
     let own = instance.restore_target(&request.name);
     let own = own
@@ -114,20 +116,15 @@ pub(super) fn spec_of(
     for file in &info.files {
         let moved = request.moves.iter().find(|m| is(&m.0, file));
         let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
-        if let Some(other) = claimed.insert(path.clone(), file) {
-            let args = [
-                shown(&path),
-                other.name.as_str().into(),
-                other.id.into(),
-                file.name.as_str().into(),
-                file.id.into(),
-            ];
-            return Err(planned(Message::new(3176, &args)));
-        }
-        let there = instance.volume().exists(&path).unwrap_or(false);
-        if there && !request.replace && !own.contains(&path) && !left_over(instance, request) {
-            let args = [file.name.as_str().into(), shown(&path)];
-            return Err(planned(Message::new(3142, &args)));
+        if looked_at(file) {
+            if let Some(other) = claimed.insert(path.clone(), file) {
+                return Err(claimed_twice(&path, other, file));
+            }
+            let there = instance.volume().exists(&path).unwrap_or(false);
+            if there && !request.replace && !own.contains(&path) && !left_over(instance, request) {
+                let args = [file.name.as_str().into(), shown(&path)];
+                return Err(planned(Message::new(3142, &args)));
+            }
         }
         files.push(RestoreFile {
             id: FileId(file.id),
@@ -155,7 +152,31 @@ pub(super) fn spec_of(
         },
         source: info.binding,
         forks: forks_of(info),
+        absent: Vec::new(),
     })
+}
+
+/// 3176 for two files at one place.
+fn claimed_twice(path: &Path, one: &SetFile, other: &SetFile) -> BackupError {
+    let args = [
+        shown(path),
+        one.name.as_str().into(),
+        one.id.into(),
+        other.name.as_str().into(),
+        other.id.into(),
+    ];
+    planned(Message::new(3176, &args))
+}
+
+/// The data files of a set that PARTIAL leaves out.
+pub(super) fn left_out(info: &SetInfo, partial: &Parts) -> Result<Vec<u16>, BackupError> {
+    let named = |file: &SetFile| !partial.is_all() && partial.has(file);
+    if !partial.is_all() {
+        partial.exist(&info.files, &info.database)?;
+    }
+    // The primary filegroup is restored, whether or not it is named.
+    let out = |f: &&SetFile| f.filegroup > 1 && !named(f);
+    Ok(info.files.iter().filter(out).map(|f| f.id).collect())
 }
 
 /// Whether a restore of this database was interrupted, or it cannot be opened: its files are its own.

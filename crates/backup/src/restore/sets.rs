@@ -4,13 +4,13 @@ use super::copy::{Copying, Place};
 use super::ended::{Restored, ended};
 use super::media_set::{MediaSet, OpenedSet};
 use super::parts;
-use super::plan::{follows, forks_of, may_restore, page_checks, spec_of};
+use super::plan::{follows, forks_of, left_out, may_restore, page_checks, spec_of};
 use super::stop::{self, Stops};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::media::{BackupKind, SetInfo};
 use crate::run::Listener;
-use furrow_engine::{Database, DatabaseState, Instance, Restoring};
+use furrow_engine::{Database, DatabaseState, Instance, RestoreSpec, Restoring};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub fn restore_database(
     let OpenedSet {
         begun,
         position,
-        info,
+        mut info,
     } = media.opened(request.position)?;
     let checks = page_checks(&info, request.checksum)?;
     let notice = match &request.stop {
@@ -36,7 +36,15 @@ pub fn restore_database(
         BackupKind::Differential => begin_differential(instance, &info, request)?,
         _ => {
             may_restore(instance, &info, request)?;
-            instance.begin_restore(&spec_of(instance, &info, request)?)?
+            let absent = match &request.partial {
+                Some(partial) => left_out(&info, partial)?,
+                None => Vec::new(),
+            };
+            let spec = spec_of(instance, &info, request, &|f| !absent.contains(&f.id))?;
+            for file in info.files.iter_mut().filter(|f| absent.contains(&f.id)) {
+                file.present = false;
+            }
+            instance.begin_restore(&RestoreSpec { absent, ..spec })?
         }
     };
     let copying = Copying {
@@ -74,7 +82,7 @@ fn begin_differential(
     if !on_base || older || newer || strays {
         return Err(BackupError::refused(3136, &[]));
     }
-    let spec = spec_of(instance, info, request)?;
+    let spec = spec_of(instance, info, request, &|_| true)?;
     Ok(instance.begin_differential(restoring, &spec)?)
 }
 
@@ -96,7 +104,15 @@ pub fn restore_log(
     if let Some(db) = parts::restoring_pages(instance, &request.name) {
         return parts::pages_from_log(&db, media, (&info, request, begun), listener);
     }
-    let mut restoring = instance.resume_restore(&request.name)?;
+    let is_piece = instance.restores_piece(&request.name);
+    let mut restoring = match is_piece {
+        true => instance.resume_piece(&request.name)?,
+        false => instance.resume_restore(&request.name)?,
+    };
+    if is_piece && request.stop.is_some() {
+        let what = "RESTORE LOG WITH STOPAT of files of a database that is online";
+        return Err(BackupError::unsupported(what));
+    }
     if restoring.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
@@ -109,7 +125,9 @@ pub fn restore_log(
         None => Stops::Nowhere,
     };
     // A file that is in place stays there; one that was added since is made.
-    let spec = spec_of(instance, &info, request)?;
+    let spec = spec_of(instance, &info, request, &|f| {
+        restoring.looks_at(f.id, f.filegroup)
+    })?;
     instance.extend_restore(&mut restoring, &spec)?;
     let notice = match stops {
         Stops::Nowhere => None,

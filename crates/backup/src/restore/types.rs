@@ -1,6 +1,7 @@
 //! Parameters and result of a restore.
 
 use crate::media::SetInfo;
+use crate::run::Parts;
 use furrow_engine::{Database, StopPoint};
 use furrow_messages::Message;
 use std::path::PathBuf;
@@ -23,6 +24,11 @@ pub struct RestoreRequest {
     pub checksum: Option<bool>,
     /// CONTINUE_AFTER_ERROR.
     pub continue_after_error: bool,
+    /// STANDBY: the undo file of the database, which can be read until its next restore.
+    pub standby: Option<PathBuf>,
+    /// PARTIAL: the primary filegroup is restored, and these files and filegroups. The database is recovered
+    /// without the others.
+    pub partial: Option<Parts>,
     /// STOPAT, STOPATMARK, STOPBEFOREMARK.
     pub stop: Option<StopPoint>,
 }

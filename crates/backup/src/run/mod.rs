@@ -372,7 +372,7 @@ fn set_files(source: &BackupSource) -> Result<Vec<SetFile>, BackupError> {
         pages: 0,
         created_lsn: file.created.0,
         first_pages: file.first_pages,
-        present: true,
+        present: file.online,
     };
     Ok(source.files()?.into_iter().map(set_file).collect())
 }
@@ -384,6 +384,29 @@ fn set_fork(fork: &Fork) -> SetFork {
     }
 }
 
+/// The files of a database, and which of them are backed up. 3007 for one that is not online.
+fn asked_files(source: &BackupSource, parts: &Parts) -> Result<Vec<SetFile>, BackupError> {
+    let mut files = set_files(source)?;
+    let asked = |file: &SetFile| parts.is_all() || parts.has(file);
+    if !parts.is_all() {
+        parts.exist(&files, source.name())?;
+    }
+    let absent = files.iter().find(|f| !f.present && asked(f));
+    if let Some(absent) = absent.filter(|_| !source.is_log()) {
+        let args = [
+            absent.name.as_str().into(),
+            "RecoveryPending".into(),
+            3.into(),
+            0.into(),
+        ];
+        return Err(BackupError::refused(3007, &args));
+    }
+    for file in files.iter_mut().filter(|f| f.filegroup != 0) {
+        file.present &= asked(file);
+    }
+    Ok(files)
+}
+
 fn begin_info(
     source: &BackupSource,
     request: &BackupRequest,
@@ -391,13 +414,7 @@ fn begin_info(
 ) -> Result<SetInfo, BackupError> {
     let facts = source.facts();
     let boot = &facts.boot;
-    let mut files = set_files(source)?;
-    if !request.parts.is_all() {
-        request.parts.exist(&files, source.name())?;
-        for file in files.iter_mut().filter(|f| f.filegroup != 0) {
-            file.present = request.parts.has(file);
-        }
-    }
+    let files = asked_files(source, &request.parts)?;
     Ok(SetInfo {
         kind: match facts.scope {
             BackupScope::Log => BackupKind::Log,

@@ -20,7 +20,7 @@ fn file(name: &str) -> Parts {
     }
 }
 
-fn group(name: &str) -> Parts {
+pub fn group(name: &str) -> Parts {
     Parts {
         filegroups: vec![name.to_owned()],
         ..Parts::default()
@@ -37,7 +37,7 @@ pub fn other_table(world: &World) -> Arc<Table> {
     world.session().create_table(&spec).unwrap()
 }
 
-fn to_file(name: &str, parts: Parts) -> BackupRequest {
+pub fn to_file(name: &str, parts: Parts) -> BackupRequest {
     BackupRequest {
         devices: log_request(name).devices,
         parts,
@@ -45,7 +45,7 @@ fn to_file(name: &str, parts: Parts) -> BackupRequest {
     }
 }
 
-fn restored(
+pub fn restored(
     world: &World,
     (from, parts): (&BackupRequest, &Parts),
     request: &RestoreRequest,

@@ -47,6 +47,10 @@ impl Plan {
         else {
             return;
         };
+        let group = |unit: u32| self.unit(unit).map_or(0, |unit| unit.filegroup);
+        if self.is_absent(group(base_unit)) || self.is_absent(group(index_unit)) {
+            return;
+        }
         let place_of = |unit: u32| self.unit(unit).and_then(|unit| unit.rows);
         let (Some(base_at), Some(index_at)) = (place_of(base_unit), place_of(index_unit)) else {
             return;

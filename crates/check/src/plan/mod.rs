@@ -1,5 +1,6 @@
 //! What the catalog says must be there: units, rowsets, layouts, names, and which index row each row has.
 
+mod base;
 mod matches;
 mod rows;
 mod types;
@@ -11,7 +12,6 @@ pub(crate) use types::{
 use crate::finding::{Findings, Subject};
 use furrow_datafile::Pages;
 use furrow_datafile::{Database, MdfError};
-use furrow_format::boot::field;
 use furrow_format::catalog::{
     BaseRow, BaseTable, ClassObject, DatabaseFile, IndexStat, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS,
     SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
@@ -26,9 +26,7 @@ impl Plan {
     pub(crate) fn read(library: &Pages<'_>, findings: &mut Findings) -> Plan {
         let mut plan = Plan::default();
         if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
-            plan.own = field::MAGIC.get(&boot).starts_with(b"FURROW");
-            plan.native = field::CREATE_VERSION.get_u16(&boot) >= 611;
-            plan.database_id = field::DATABASE_ID.get_u16(&boot);
+            plan.take_boot(&boot);
         }
         match Database::open(library) {
             Ok(database) => {
@@ -36,6 +34,9 @@ impl Plan {
                 let named =
                     |row: &DatabaseFile| (FileId(row.fileid as u16), Some(row.pname.clone()));
                 plan.missing_files = missing.map(named).collect();
+                let missing = |id: i32| plan.missing_files.iter().any(|f| i32::from(f.0.0) == id);
+                let absent = database.files().iter().filter(|f| missing(f.fileid));
+                plan.absent = absent.map(|file| file.grpid as u16).collect();
                 plan.take(&database, findings);
                 let data = database.files().iter().filter(|file| file.filetype == 0);
                 plan.groups = data
@@ -43,8 +44,10 @@ impl Plan {
                     .collect();
                 plan.readable = true;
             }
-            // A part of the catalog itself lies there.
-            Err(MdfError::MissingFile { file, .. }) => plan.missing_files.push((file, None)),
+            // A part of the catalog itself lies there, unless a damaged pointer leads to no file.
+            Err(MdfError::MissingFile { file, .. }) if is_named(library, file) => {
+                plan.missing_files.push((file, None));
+            }
             Err(error) => plan.unreadable("the catalog", &error, findings),
         }
         plan
@@ -160,6 +163,11 @@ impl Plan {
         self.units.get(unit as usize)
     }
 
+    /// Whether files of a filegroup are missing.
+    pub(crate) fn is_absent(&self, filegroup: u16) -> bool {
+        self.absent.contains(&filegroup)
+    }
+
     /// The filegroup of a data file.
     pub(crate) fn group_of(&self, file: FileId) -> Option<u16> {
         self.groups.get(&file).copied()
@@ -256,6 +264,20 @@ impl Plan {
         findings.plain(8992, None, &args, means);
     }
 }
+
+/// Whether the catalog has a data file of this number, as far as it can be read.
+fn is_named(library: &Pages<'_>, file: FileId) -> bool {
+    match Database::open_damaged(library) {
+        Ok((database, _)) if !database.files().is_empty() => {
+            let mut rows = database.files().iter();
+            rows.any(|row| row.filetype == 0 && row.fileid == i32::from(file.0))
+        }
+        _ => (1..=MOST_FILES).contains(&file.0),
+    }
+}
+
+/// The greatest number of a file.
+const MOST_FILES: u16 = 32_767;
 
 /// What layouts say of the columns of tables: object and column id. The uniquifier is none of them.
 fn placed_columns(database: &Database<'_>) -> BTreeSet<(i32, i32)> {

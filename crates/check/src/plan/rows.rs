@@ -10,7 +10,7 @@ use furrow_types::{DataType, Family};
 use std::collections::HashMap;
 
 /// Names of a table's columns by id, and whether each is declared NOT NULL.
-type Names = HashMap<i32, (String, bool)>;
+pub(super) type Names = HashMap<i32, (String, bool)>;
 
 fn level(columns: &[StoredColumn], names: &Names, inner: bool) -> LevelPlan {
     let place_of = |column: &StoredColumn| if inner { column.inner } else { column.leaf };
@@ -85,49 +85,59 @@ impl Plan {
                 .or_default()
                 .insert(column.colid, (name, not_null));
         }
-        let none = HashMap::new();
         for rowset in self.catalog.rowsets.clone() {
             let Some(columns) = database.layout(rowset.rowsetid) else {
                 continue;
             };
-            let unit = self.row_unit(rowset.rowsetid);
             let sparse = |c: &StoredColumn| c.status & layout_status::SPARSE != 0;
             if rowset.cmprlevel != 0 || columns.iter().any(sparse) || rowset.idminor > 1_000_000 {
                 // Their rows have another form: pages and links are checked, rows are not.
                 continue;
             }
-            let data = is_data(&rowset);
-            let of_table = names.get(&rowset.idmajor).filter(|_| data).unwrap_or(&none);
-            let mut leaf = level(columns, of_table, false);
-            let mut node = level(columns, &none, true);
-            let header = if data { 4 } else { 1 };
-            leaf.fixed_end = leaf.fixed_end.max(header);
-            node.fixed_end = node.fixed_end.max(1) + 6;
-            let known = |planned: u16, stated: i32| match u16::try_from(stated) {
-                Ok(stated) if stated > 0 => stated,
-                _ => planned,
-            };
-            if self.own {
-                leaf.fixed_end = known(leaf.fixed_end, rowset.minleaf.into());
-                node.fixed_end = known(node.fixed_end, rowset.minint.into());
-            }
-            let place = self.rowsets.len();
-            self.rowsets.push(RowsetPlan {
-                leaf,
-                node,
-                leaf_type: if data {
-                    PageType::Data
-                } else {
-                    PageType::Index
-                },
-                is_heap: rowset.idminor == 0,
-                expects: Vec::new(),
-                is_index: None,
-                rows: rowset.rcrows,
-            });
-            if let Some(unit) = unit.and_then(|unit| self.units.get_mut(unit as usize)) {
-                unit.rows = Some(place);
-            }
+            self.plan_rowset(&rowset, columns, names.get(&rowset.idmajor));
+        }
+    }
+
+    /// Plans the rows of a rowset with these columns.
+    pub(super) fn plan_rowset(
+        &mut self,
+        rowset: &Rowset,
+        columns: &[StoredColumn],
+        names: Option<&Names>,
+    ) {
+        let none = Names::new();
+        let unit = self.row_unit(rowset.rowsetid);
+        let data = is_data(rowset);
+        let of_table = names.filter(|_| data).unwrap_or(&none);
+        let mut leaf = level(columns, of_table, false);
+        let mut node = level(columns, &none, true);
+        let header = if data { 4 } else { 1 };
+        leaf.fixed_end = leaf.fixed_end.max(header);
+        node.fixed_end = node.fixed_end.max(1) + 6;
+        let known = |planned: u16, stated: i32| match u16::try_from(stated) {
+            Ok(stated) if stated > 0 => stated,
+            _ => planned,
+        };
+        if self.own {
+            leaf.fixed_end = known(leaf.fixed_end, rowset.minleaf.into());
+            node.fixed_end = known(node.fixed_end, rowset.minint.into());
+        }
+        let place = self.rowsets.len();
+        self.rowsets.push(RowsetPlan {
+            leaf,
+            node,
+            leaf_type: if data {
+                PageType::Data
+            } else {
+                PageType::Index
+            },
+            is_heap: rowset.idminor == 0,
+            expects: Vec::new(),
+            is_index: None,
+            rows: rowset.rcrows,
+        });
+        if let Some(unit) = unit.and_then(|unit| self.units.get_mut(unit as usize)) {
+            unit.rows = Some(place);
         }
     }
 

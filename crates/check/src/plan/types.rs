@@ -57,6 +57,8 @@ pub(crate) struct Plan {
     pub(crate) catalog: CatalogRows,
     /// Data files and their filegroups.
     pub(super) groups: HashMap<FileId, u16>,
+    /// Filegroups of which files are missing.
+    pub(super) absent: BTreeSet<u16>,
     /// Whether the catalog could be read.
     pub(crate) readable: bool,
     /// Data files that the catalog names or needs, and that were not given: number and recorded path.

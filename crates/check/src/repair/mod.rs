@@ -26,6 +26,7 @@
 //! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, and 40 bytes for each
 //! page in use.
 
+mod catalog;
 mod counts;
 mod heap;
 mod maps;
@@ -34,7 +35,8 @@ mod rows;
 mod state;
 mod tree;
 
-pub use state::Loss;
+pub use catalog::BASE_PLACES;
+pub use state::{Identity, Loss};
 
 use crate::examine::{CheckError, Seen, examine};
 use crate::finding::{Finding, Subject};
@@ -46,7 +48,7 @@ use state::{Overlay, State};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most passes.
-const PASSES: usize = 6;
+const PASSES: usize = 8;
 
 /// Findings that do not concern rows: maps and counts are written in any case.
 const NO_ROWS: &[u32] = &[
@@ -65,11 +67,16 @@ pub struct Repaired {
     pub sizes: BTreeMap<FileId, u32>,
     /// The rows and pages that the repair loses.
     pub losses: Vec<Loss>,
+    /// What the repair of the catalog does, in sentences.
+    pub notes: Vec<String>,
     /// Indexes that are rebuilt.
     pub rebuilt: Vec<Subject>,
     /// The findings after the repair.
     pub left: Vec<Finding>,
 }
+
+/// Most repairs of the catalog: the foundation, the rows, and once more.
+const CATALOG_PASSES: usize = 3;
 
 /// Computes a repair. The listener gets the progress of each check, and can end it. Facts that exceed the
 /// memory of the options go to a scratch file.
@@ -78,43 +85,60 @@ pub fn repair(
     options: &Options,
     with: (Option<&Scratch>, Option<Listener<'_>>),
 ) -> Result<Repaired, CheckError> {
+    repair_known(source, options, with, &Identity::default())
+}
+
+/// As [`repair`], of a database that the caller knows.
+pub fn repair_known(
+    source: &dyn PageSource,
+    options: &Options,
+    with: (Option<&Scratch>, Option<Listener<'_>>),
+    identity: &Identity,
+) -> Result<Repaired, CheckError> {
     let mut overlay = Overlay {
         source,
         pages: HashMap::new(),
         sizes: sizes(source),
     };
     let mut done = Repaired::default();
-    let mut losses: BTreeMap<u64, Loss> = BTreeMap::new();
+    let mut losses: BTreeMap<(i32, i32), Loss> = BTreeMap::new();
     let mut rebuilt: BTreeMap<u64, Subject> = BTreeMap::new();
+    let mut of_catalog = 0;
     for pass in 0..=PASSES {
-        let mut fresh = BTreeMap::new();
-        let mut left = Vec::new();
+        let (mut left, mut fresh) = (Vec::new(), BTreeMap::new());
+        let mut is_of_catalog = false;
         examine(&overlay, options, with, &mut |seen| {
             left = seen.report.findings.clone();
-            if pass < PASSES
-                && !left.is_empty()
-                && seen.shared.plan.own
-                && seen.shared.plan.readable
-            {
+            if pass == PASSES || left.is_empty() {
+                return;
+            }
+            is_of_catalog = of_catalog < CATALOG_PASSES && catalog::concerns(&overlay, &left);
+            if !is_of_catalog && seen.shared.plan.own && seen.shared.plan.readable {
                 let mut state = State::of(seen);
                 rebuilt.extend(state.mend());
-                for (unit, loss) in std::mem::take(&mut state.losses) {
-                    let id = seen.shared.plan.unit(unit).map_or(0, |unit| unit.id);
-                    match losses.get_mut(&id) {
-                        Some(before) => before.add(loss),
-                        None => {
-                            losses.insert(id, loss);
-                        }
-                    }
-                }
+                let lost = std::mem::take(&mut state.losses);
+                lost.into_values().for_each(|loss| note(&mut losses, loss));
                 fresh = std::mem::take(&mut state.pages);
             }
         })?;
         if pass == 0 {
             done.found.clone_from(&left);
         }
+        if is_of_catalog {
+            let mended = catalog::mend(&overlay, options, with, (identity, &left))?;
+            done.notes.extend(mended.notes);
+            mended
+                .losses
+                .into_iter()
+                .for_each(|loss| note(&mut losses, loss));
+            of_catalog = match mended.pages.is_empty() {
+                true => CATALOG_PASSES,
+                false => of_catalog + 1,
+            };
+            fresh = mended.pages;
+        }
         done.left = left;
-        if fresh.is_empty() {
+        if fresh.is_empty() && !is_of_catalog {
             break;
         }
         overlay.pages.extend(fresh);
@@ -124,6 +148,15 @@ pub fn repair(
     done.losses = losses.into_values().collect();
     done.rebuilt = rebuilt.into_values().collect();
     Ok(done)
+}
+
+/// Adds a loss to those of its index.
+fn note(losses: &mut BTreeMap<(i32, i32), Loss>, loss: Loss) {
+    let key = (loss.subject.object_id, loss.subject.index_id);
+    match losses.get_mut(&key) {
+        Some(before) => before.add(loss),
+        None => drop(losses.insert(key, loss)),
+    }
 }
 
 /// The sizes in the file headers of files that are shorter than that.
@@ -156,18 +189,9 @@ impl Loss {
 impl<'a> State<'a> {
     fn of(seen: &Seen<'a>) -> State<'a> {
         State {
-            shared: seen.shared,
-            library: seen.library,
-            facts: seen.facts,
             findings: seen.report.findings.clone(),
             counts: seen.counts.clone(),
-            claims: BTreeMap::new(),
-            singles: BTreeMap::new(),
-            iams: BTreeMap::new(),
-            used: BTreeMap::new(),
-            losses: BTreeMap::new(),
-            stuck: BTreeSet::new(),
-            pages: BTreeMap::new(),
+            ..State::new(seen.shared, seen.library, seen.facts)
         }
     }
 

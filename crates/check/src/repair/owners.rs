@@ -44,6 +44,7 @@ impl State<'_> {
         self.gather_pages();
         self.claim();
         self.rescue_pages();
+        self.rescue_roots();
         self.keep_owned();
         self.plan_chains();
     }
@@ -191,6 +192,36 @@ impl State<'_> {
                 .into_iter()
                 .max_by_key(|(unit, pages)| (*pages, u32::MAX - unit));
             if let Some((unit, _)) = best {
+                self.claims.insert(extent, unit);
+            }
+        }
+    }
+
+    /// Roots that the catalog names, and no IAM page claims any more: with their extents, or alone where PFS
+    /// has them in mixed ones. A root never moves, so a tree cannot be written without it.
+    fn rescue_roots(&mut self) {
+        let plan = self.plan();
+        for unit in 0..plan.units.len() as u32 {
+            let root = plan.unit(unit).map_or(PageId::NONE, |unit| unit.root);
+            let extent = extent_of(root);
+            let inside = root.page.0 < self.size(root.file) && fixed_page_type(root.page).is_none();
+            let taken = self.claims.contains_key(&extent) || self.singles.contains_key(&root);
+            if root.is_none() || !inside || taken || !self.has_rows(unit) {
+                continue;
+            }
+            let in_mixed = self
+                .shared
+                .maps
+                .pfs(root)
+                .is_some_and(|pfs| pfs.has(PfsByte::MIXED));
+            let others = super::state::pages_of(extent).any(|id| {
+                self.singles.contains_key(&id)
+                    || self.facts.iams.iter().any(|iam| iam.id == id)
+                    || self.used.get(&id).is_some_and(|used| used.unit != unit)
+            });
+            if in_mixed || others {
+                self.singles.insert(root, unit);
+            } else {
                 self.claims.insert(extent, unit);
             }
         }

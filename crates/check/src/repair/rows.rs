@@ -105,7 +105,7 @@ impl State<'_> {
         }
     }
 
-    fn write_tree_or_note(&mut self, unit: u32, rows: &[TreeRow]) {
+    pub(super) fn write_tree_or_note(&mut self, unit: u32, rows: &[TreeRow]) {
         let written: Result<(), Stuck> = self.write_tree(unit, rows);
         if written.is_err() {
             self.stuck.insert(unit);
@@ -113,7 +113,7 @@ impl State<'_> {
     }
 
     /// The sound rows of a clustered index, in order, each key once.
-    fn gather_tree(&mut self, unit: u32, note: bool) -> Vec<BaseRow> {
+    pub(super) fn gather_tree(&mut self, unit: u32, note: bool) -> Vec<BaseRow> {
         let plan = self.plan();
         let Some(rowset) = plan.rows_of(unit) else {
             return Vec::new();

@@ -8,6 +8,7 @@ use furrow_datafile::{PageSource, Pages, SourceError, SourceFile};
 use furrow_format::{
     EXTENT_PAGES, FileId, Lsn, Page, PageBuf, PageId, PageMut, PageNo, PfsByte, stamp_checksum,
 };
+use furrow_types::Guid;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// An extent: its file and its number there.
@@ -24,6 +25,17 @@ pub struct Loss {
     pub rows: Vec<String>,
     /// How many rows that is: `rows` names the first ones.
     pub row_count: u64,
+}
+
+/// What a caller knows of a database beside its files.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Its name.
+    pub name: Option<String>,
+    /// Its number in its instance.
+    pub database_id: Option<u16>,
+    /// What its files and its log have in common.
+    pub binding: Option<Guid>,
 }
 
 /// Rows that a loss names.
@@ -69,6 +81,28 @@ pub(super) struct State<'a> {
 }
 
 impl<'a> State<'a> {
+    /// A pass without findings.
+    pub(super) fn new(
+        shared: &'a Shared<'a>,
+        library: &'a Pages<'a>,
+        facts: &'a Facts,
+    ) -> State<'a> {
+        State {
+            shared,
+            library,
+            facts,
+            findings: Vec::new(),
+            counts: Vec::new(),
+            claims: BTreeMap::new(),
+            singles: BTreeMap::new(),
+            iams: BTreeMap::new(),
+            used: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            stuck: BTreeSet::new(),
+            pages: BTreeMap::new(),
+        }
+    }
+
     pub(super) fn plan(&self) -> &'a Plan {
         self.shared.plan
     }

@@ -138,12 +138,25 @@ impl State<'_> {
             let end = (self.size(iam.start.file) / EXTENT_PAGES).min(first + Bitmap::BITS);
             let free = (first.saturating_add(1)..end)
                 .map(|extent| (iam.start.file, extent))
-                .find(|extent| !self.claims.contains_key(extent) && !mixed(*extent));
+                .find(|extent| {
+                    let taken = self.claims.contains_key(extent) || mixed(*extent);
+                    !taken && (self.plan().readable || self.is_free(*extent))
+                });
             if free.is_some() {
                 return free;
             }
         }
         None
+    }
+
+    /// Whether the maps have an extent as free: of a plan that does not have all units, nothing else proves
+    /// it.
+    fn is_free(&self, extent: Extent) -> bool {
+        let maps = self.shared.maps;
+        let mut pages = pages_of(extent);
+        let first = pages.next().unwrap_or_default();
+        maps.gam(first) == Some(true)
+            && pages.all(|id| maps.pfs(id).is_none_or(|pfs| !pfs.is_allocated()))
     }
 
     /// Writes a tree of these rows, which are in order.

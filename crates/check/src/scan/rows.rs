@@ -227,7 +227,13 @@ impl Worker<'_> {
             true => Record::data(bytes),
             false => Record::index(bytes, site.view.pminlen()),
         };
-        let Some(record) = record.filter(|_| self.kind_is_right(site, at, status)) else {
+        // A record of another kind may end before the parts that its status names.
+        let is_right = self.kind_is_right(site, at, status);
+        let Some(record) = record.filter(|_| is_right) else {
+            if is_right {
+                let len = i64::from(place.len);
+                self.bad_row(site, at, ("ColumnOffsets <= (nextRec - pRec)", (0, len)));
+            }
             return;
         };
         if !site.is_leaf {

@@ -140,7 +140,8 @@ impl<'s> Shared<'s> {
     /// Whether findings about a unit are wanted.
     pub(crate) fn judges(&self, unit: u32) -> bool {
         let unit = self.plan.unit(unit);
-        unit.is_none_or(|unit| judges(self.scope, unit))
+        let there = |unit: &UnitPlan| !self.plan.is_absent(unit.filegroup);
+        unit.is_none_or(|unit| judges(self.scope, unit) && there(unit))
     }
 
     /// Notes that so many pages were read, and waits as long as the limit demands; whether to go on.

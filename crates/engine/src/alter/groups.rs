@@ -223,6 +223,7 @@ impl Database {
 
     /// 5048: a read-only filegroup takes no files.
     pub(crate) fn group_takes_files(&self, id: u16) -> Result<(), EngineError> {
+        self.files.refuse_absent(id)?;
         match self.files.groups().get(&id) {
             Some(group) if group.read_only => {
                 Err(EngineError::refused(5048, &[group.name.as_str().into()]))
@@ -284,6 +285,7 @@ impl Database {
         let turn = self.files.turn.lock();
         let found = self.files.group_named(name);
         let (id, group) = found.ok_or_else(|| missing(name, &self.name))?;
+        self.files.refuse_absent(id)?;
         Ok(((turn, entered), id, group))
     }
 

@@ -3,8 +3,8 @@
 use crate::database::Database;
 use crate::files::file_row;
 use crate::files::{
-    Asked, FileEntry, FileGrowth, FilePlan, FileSpec, FileStatus, Guarded, Made, check_free,
-    double_write_path, plan_file, remove_own, round_growth,
+    AbsentEntry, Asked, FileEntry, FileGrowth, FilePlan, FileSpec, FileStatus, Guarded, Made,
+    check_free, double_write_path, plan_file, remove_own, round_growth,
 };
 use crate::opening::{birth, header_of};
 use furrow_access::By;
@@ -158,7 +158,8 @@ impl Database {
 
     fn check_new_name(&self, name: &str, state: u8) -> Result<(), EngineError> {
         let of_log = self.keeper.log_entry().name.to_lowercase() == name.to_lowercase();
-        if of_log || self.files.named(name).is_some() {
+        let named = |f: &AbsentEntry| f.plan.name.to_lowercase() == name.to_lowercase();
+        if of_log || self.files.named(name).is_some() || self.files.absent().iter().any(named) {
             let message = Message::new(1828, &[name.into()]).with_state(state);
             return Err(EngineError::of(message));
         }
@@ -218,6 +219,7 @@ impl Database {
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
             return Err(EngineError::refused(5020, &[]));
         }
+        self.files.refuse_absent_file(name)?;
         let entry = self.files.named(name);
         let entry = entry.ok_or_else(|| EngineError::of(not_initialised(9)))?;
         if entry.id == FileId(1) {
@@ -327,6 +329,7 @@ impl Database {
         if self.keeper.log_entry().name.to_lowercase() == name.to_lowercase() {
             return Ok((FileId(2), self.modify_log(change)?));
         }
+        self.files.refuse_absent_file(name)?;
         let missing = || EngineError::refused(5041, &[name.into()]);
         let mut entry = self.files.named(name).ok_or_else(missing)?;
         self.file_may_change(&entry)?;

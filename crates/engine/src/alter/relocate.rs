@@ -24,6 +24,7 @@ impl Database {
         let shown = path.to_string_lossy().into_owned();
         let log = self.keeper.log_entry();
         let log = (log.name.to_lowercase() == name.to_lowercase()).then_some(log);
+        self.files.refuse_absent_file(name)?;
         let file = self.files.named(name);
         let missing = || EngineError::refused(5041, &[name.into()]);
         let id = match (&log, &file) {

@@ -35,6 +35,8 @@ pub struct SourceFile {
     pub created: Lsn,
     /// The size it was made with; 0 of the log.
     pub first_pages: u32,
+    /// Whether the database is open with it.
+    pub online: bool,
 }
 
 /// A database that is closed, while its log is backed up.
@@ -120,8 +122,26 @@ impl Database {
                 read_only: file.read_only,
                 created: origin.map_or(Lsn::ZERO, |o| o.created),
                 first_pages: origin.map_or(0, |o| o.size_pages),
+                online: true,
             });
         }
+        for file in self.files.absent() {
+            files.push(SourceFile {
+                id: FileId(file.plan.id),
+                filegroup: file.plan.filegroup,
+                group_name: group_name(file.plan.filegroup),
+                name: file.plan.name,
+                path: file.plan.path,
+                size_pages: file.plan.size_pages,
+                max_pages: file.plan.max_pages,
+                guid: file.guid,
+                read_only: self.space.is_read_only(file.plan.filegroup),
+                created: file.created,
+                first_pages: file.plan.size_pages,
+                online: false,
+            });
+        }
+        files.sort_by_key(|file| file.id);
         Ok(files)
     }
 }

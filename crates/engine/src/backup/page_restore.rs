@@ -21,6 +21,7 @@ use furrow_format::{
     BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageFault, PageId, PageNo, RecoveryModel, admit,
     bcm_page_of, dcm_page_of, gam_page_of, pfs_page_of, sgam_page_of,
 };
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
 use furrow_log::{LogBlock, LogCursor, OwnedRecord};
 use furrow_messages::Message;
@@ -256,7 +257,9 @@ impl Tail<'_> {
             bytes += block.bytes.len();
             for record in block.records() {
                 for page in pages_of(&record) {
-                    if let Some(staged) = stage.0.get_mut(&page) {
+                    if let Some(staged) = stage.0.get_mut(&page)
+                        && !mutated(Mutation::SkipPageLog)
+                    {
                         roll_forward_page(&mut staged.bytes, page, &record)?;
                     }
                 }

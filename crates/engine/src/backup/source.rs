@@ -77,11 +77,12 @@ pub struct BackupSource {
 }
 
 impl Database {
-    /// 3002, 3147, 3033 for a snapshot, tempdb, and a database in EMERGENCY.
+    /// 3002, 3147, 3033, 3036 for a snapshot, tempdb, and a database in EMERGENCY or in standby.
     pub(super) fn can_be_backed_up(&self) -> Result<(), EngineError> {
         self.check()?;
         let number = match self.state() {
             DatabaseState::Emergency => 3033,
+            _ if self.is_in_standby() => 3036,
             _ if self.is_snapshot() => 3002,
             _ if self.is_temporary() => 3147,
             _ => return Ok(()),

@@ -9,6 +9,7 @@
 //! 4. Blocks come in any order: stripes are read side by side. The first place in the log counts.
 
 use furrow_format::Lsn;
+use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
 use furrow_log::{LogBlock, RecordKind};
@@ -121,6 +122,9 @@ impl StopSearch {
             supported.";
             return Err(EngineError::of(Message::custom(40_514, 16, 1, text)));
         }
-        Ok(stop)
+        Ok(match mutated(Mutation::StopLate) {
+            true => stop.map(|stop| Lsn(stop.0 + 1)),
+            false => stop,
+        })
     }
 }

@@ -1,9 +1,9 @@
 //! Finishing a repair that a crash interrupted.
 
-use super::journal::{Journal, KIND, MAGIC};
+use super::journal_file::{Found, read};
 use crate::files::repair_path;
 use crate::shared::{Moved, Shared};
-use furrow_io::{Access, AlignedBuf, Open};
+use furrow_io::{Access, Open};
 use furrow_observe::errorlog::Source;
 use furrow_tables::{EngineError, refuse};
 use std::path::{Path, PathBuf};
@@ -29,23 +29,29 @@ pub(crate) fn finish_repair(
     if !volume.exists(&path)? {
         return Ok(Leftover::Nothing);
     }
-    let journal = {
+    let (finished, new_log) = {
         let file = volume.open(&path, Open::ReadOnly, Access::Data)?;
-        let mut bytes = AlignedBuf::new(usize::try_from(file.len_bytes()?).unwrap_or(0));
-        file.read_at(0, &mut bytes)?;
-        if bytes.starts_with(KIND) && !bytes.starts_with(MAGIC) {
-            let text = format!(
-                "'{}' is the journal of a repair by another version of Furrow: let that version open the \
-                 database once.",
-                path.display()
-            );
-            return Err(refuse(40517, 16, 1, &text));
+        match read(&file)? {
+            Found::Whole(journal) => (journal.finish(shared, primary, moved)?, journal.new_log),
+            Found::Unfinished => (false, false),
+            Found::Other => {
+                let text = format!(
+                    "'{}' is the journal of a repair by another version of Furrow: let that version open \
+                     the database once.",
+                    path.display()
+                );
+                return Err(refuse(40517, 16, 1, &text));
+            }
+            Found::Damaged => {
+                let text = format!(
+                    "'{}' is the journal of a repair, and is damaged: a part of the repair may be in the \
+                     data files. Restore the database from a backup, or remove the journal and repair the \
+                     database again.",
+                    path.display()
+                );
+                return Err(refuse(40517, 16, 2, &text));
+            }
         }
-        Journal::decode(&bytes)
-    };
-    let (finished, new_log) = match journal {
-        Some(journal) => (journal.finish(shared, primary, moved)?, journal.new_log),
-        None => (false, false),
     };
     let text = match finished {
         true => format!("The repair of '{}' was finished.", primary.display()),

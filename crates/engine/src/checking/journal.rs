@@ -1,7 +1,8 @@
 //! The journal of a repair: pages on their way to the data files.
 //!
 //! A journal is written beside the primary file, durably, before the first of its pages is written to a data
-//! file. One that is whole is written to the files before they are opened; one that is not is removed.
+//! file. One that is whole is written to the files before they are opened; one that was cut short
+//! is removed, one that was damaged since keeps the database closed (40517).
 //!
 //! # Invariants
 //! 1. *A journal is applied only to the files that it was computed from*, as they were then. Each sector of
@@ -21,6 +22,7 @@
 //! boot page has lost that flag; an interrupted opening removes what there is of the new log and begins
 //! again.
 
+use super::journal_file::{Content, Journal, Known};
 use super::known_pages::{
     Locked, LogAfter, boot_pages, header_pages, is_between, is_same_but_checkpoint, newest_lsn,
     not_so, raw_page,
@@ -29,72 +31,18 @@ use crate::files::{double_write_path, open_error};
 use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
-use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo};
+use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageId, PageNo};
 use furrow_io::{Access, AlignedBuf, File, Fill, Open};
 use furrow_tables::EngineError;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub(super) const MAGIC: &[u8; 8] = b"FURROWR3";
-/// Journals of other versions begin so.
-pub(super) const KIND: &[u8] = b"FURROWR";
-/// Magic, length of the body, checksum of the body.
-const HEADER_BYTES: usize = 512;
-const SECTOR_BYTES: usize = 512;
-
-/// A data file as the repair found it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
-    id: FileId,
-    /// Least size in pages.
-    size: u32,
-    path: PathBuf,
-    /// Page 0 before and after.
-    header: [Box<PageBuf>; 2],
-}
-
-/// A repair that is to be written.
-#[derive(Debug)]
-pub(crate) struct Journal {
-    files: Vec<Known>,
-    /// The boot page before and after.
-    boot: [Box<PageBuf>; 2],
-    /// All pages but the boot page and the headers.
-    pages: Vec<(PageId, Box<PageBuf>)>,
-    /// Whether the log is lost, and a new one is to be made.
-    pub(super) new_log: bool,
-}
-
-/// Takes numbers from the front of a slice.
-struct Take<'b>(&'b [u8]);
-
-impl<'b> Take<'b> {
-    fn bytes(&mut self, len: usize) -> Option<&'b [u8]> {
-        let (first, rest) = self.0.split_at_checked(len)?;
-        self.0 = rest;
-        Some(first)
-    }
-
-    fn u16(&mut self) -> Option<u16> {
-        Some(u16::from_le_bytes(*self.bytes(2)?.first_chunk()?))
-    }
-
-    fn u32(&mut self) -> Option<u32> {
-        Some(u32::from_le_bytes(*self.bytes(4)?.first_chunk()?))
-    }
-
-    fn page(&mut self) -> Option<Box<PageBuf>> {
-        let page: &PageBuf = self.bytes(PAGE_SIZE)?.first_chunk()?;
-        Some(Box::new(*page))
-    }
-}
-
-impl Journal {
+impl<'p> Journal<'p> {
     /// Of what was computed from these files, which have not changed since.
     pub(crate) fn of(
-        repaired: &Repaired,
+        repaired: &'p Repaired,
         files: &Locked,
         log: LogAfter,
-    ) -> Result<Journal, EngineError> {
+    ) -> Result<Journal<'p>, EngineError> {
         let primary = files.get(&FileId(1));
         let primary = primary.ok_or_else(|| not_so("no primary file: no repair"))?;
         let (newest, checkpoint) = match log {
@@ -106,109 +54,32 @@ impl Journal {
                 (newest, Some(behind))
             }
         };
-        let boot = boot_pages(&**primary, log, newest)?;
+        let mended = repaired.pages.get(&BOOT_PAGE);
+        let boot = boot_pages((&**primary, mended), log, newest)?;
         let mut known = Vec::new();
         for (id, file) in files {
             known.push(Known {
                 id: *id,
                 size: repaired.sizes.get(id).copied().unwrap_or(0),
                 path: file.path().to_path_buf(),
-                header: header_pages(&**file, *id, checkpoint)?,
+                header: {
+                    let page = PageNo(0);
+                    let mended = repaired.pages.get(&PageId { file: *id, page });
+                    header_pages((&**file, mended), *id, checkpoint)?
+                },
             });
         }
-        // By these pages the journal knows its files.
-        if repaired
-            .pages
-            .keys()
-            .any(|id| id.page.0 == 0 || *id == BOOT_PAGE)
-        {
-            return Err(not_so(
-                "a file header or the boot page is damaged: no repair",
-            ));
-        }
-        let pages = repaired.pages.iter().map(|(id, page)| (*id, page.clone()));
         Ok(Journal {
             files: known,
             boot,
-            pages: pages.collect(),
+            pages: Content::Computed(&repaired.pages),
             new_log: log != LogAfter::Stays,
         })
     }
 
-    pub(crate) fn encode(&self) -> AlignedBuf {
-        let mut body = vec![u8::from(self.new_log)];
-        body.extend((self.files.len() as u16).to_le_bytes());
-        for file in &self.files {
-            let path = file.path.to_string_lossy();
-            body.extend(file.id.0.to_le_bytes());
-            body.extend(file.size.to_le_bytes());
-            body.extend((path.len() as u16).to_le_bytes());
-            body.extend(path.as_bytes());
-            for page in &file.header {
-                body.extend_from_slice(&**page);
-            }
-        }
-        for page in &self.boot {
-            body.extend_from_slice(&**page);
-        }
-        body.extend((self.pages.len() as u32).to_le_bytes());
-        for (id, page) in &self.pages {
-            body.extend(id.to_bytes());
-            body.extend_from_slice(&**page);
-        }
-        let whole = HEADER_BYTES + body.len().next_multiple_of(SECTOR_BYTES);
-        let mut bytes = AlignedBuf::new(whole);
-        let mut head = MAGIC.to_vec();
-        head.extend((body.len() as u64).to_le_bytes());
-        head.extend(u64::from(crc32c::crc32c(&body)).to_le_bytes());
-        if let Some(place) = bytes.get_mut(..head.len()) {
-            place.copy_from_slice(&head);
-        }
-        if let Some(place) = bytes.get_mut(HEADER_BYTES..HEADER_BYTES + body.len()) {
-            place.copy_from_slice(&body);
-        }
-        bytes
-    }
-
-    /// `None` where the bytes are not a whole journal.
-    pub(super) fn decode(bytes: &[u8]) -> Option<Journal> {
-        let mut head = Take(bytes.get(..HEADER_BYTES)?);
-        if head.bytes(8)? != MAGIC {
-            return None;
-        }
-        let len = u64::from_le_bytes(*head.bytes(8)?.first_chunk()?);
-        let sum = u64::from_le_bytes(*head.bytes(8)?.first_chunk()?);
-        let end = HEADER_BYTES.checked_add(usize::try_from(len).ok()?)?;
-        let body = bytes.get(HEADER_BYTES..end)?;
-        if u64::from(crc32c::crc32c(body)) != sum {
-            return None;
-        }
-        let mut take = Take(body);
-        let new_log = take.bytes(1)? == [1];
-        let mut files = Vec::new();
-        for _ in 0..take.u16()? {
-            let (id, size) = (FileId(take.u16()?), take.u32()?);
-            let len = take.u16()?;
-            let path = PathBuf::from(std::str::from_utf8(take.bytes(len.into())?).ok()?);
-            files.push(Known {
-                id,
-                size,
-                path,
-                header: [take.page()?, take.page()?],
-            });
-        }
-        let boot = [take.page()?, take.page()?];
-        let mut pages = Vec::new();
-        for _ in 0..take.u32()? {
-            let id = PageId::from_bytes(*take.bytes(6)?.first_chunk()?);
-            pages.push((id, take.page()?));
-        }
-        Some(Journal {
-            files,
-            boot,
-            pages,
-            new_log,
-        })
+    /// Writes the journal to its file, durably.
+    pub(crate) fn keep(&self, file: &dyn File) -> Result<(), EngineError> {
+        super::journal_file::write(self, file)
     }
 
     /// Makes files that are cut off as long as they should be: before the journal is there, for it may fail.
@@ -229,11 +100,16 @@ impl Journal {
     /// Writes the pages to the data files, durably; the boot page when all others are.
     pub(crate) fn write(&self, files: &Locked) -> Result<(), EngineError> {
         self.make_room(files)?;
-        for (id, file) in files {
-            for (page_id, page) in self.pages.iter().filter(|page| page.0.file == *id) {
-                let at = u64::from(page_id.page.0) * PAGE_SIZE as u64;
-                file.write_at(at, &AlignedBuf::copy_of(&**page))?;
+        self.pages.each(&mut |ids, bytes| {
+            for (id, page) in ids.iter().zip(bytes.as_chunks::<PAGE_SIZE>().0) {
+                let at = u64::from(id.page.0) * PAGE_SIZE as u64;
+                if let Some(file) = files.get(&id.file) {
+                    file.write_at(at, &AlignedBuf::copy_of(page))?;
+                }
             }
+            Ok(())
+        })?;
+        for (id, file) in files {
             let known = self.files.iter().find(|known| known.id == *id);
             if let Some([before, after]) = known.map(|known| &known.header)
                 && before != after
@@ -317,7 +193,10 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::checking::journal_file::{Found, read};
     use furrow_io::{MemoryVolume, Volume};
+    use std::collections::BTreeMap;
+    use std::path::PathBuf;
     use std::sync::Arc;
 
     #[test]
@@ -326,6 +205,7 @@ mod tests {
             file: FileId(3),
             page: PageNo(77),
         };
+        let pages = BTreeMap::from([(id, Box::new([7; PAGE_SIZE]))]);
         let journal = Journal {
             files: vec![Known {
                 id: FileId(3),
@@ -335,18 +215,56 @@ mod tests {
             }],
             new_log: true,
             boot: [Box::new([1; PAGE_SIZE]), Box::new([2; PAGE_SIZE])],
-            pages: vec![(id, Box::new([7; PAGE_SIZE]))],
+            pages: Content::Computed(&pages),
         };
-        let bytes = journal.encode();
-        let back = Journal::decode(&bytes).unwrap();
-        assert_eq!((back.files, back.boot), (journal.files, journal.boot));
-        assert_eq!((back.pages, back.new_log), (journal.pages, true));
-        for cut in [0, 100, 512, 5000, bytes.len() - 512] {
-            assert!(Journal::decode(&bytes[..cut]).is_none(), "cut at {cut}");
+        let volume = MemoryVolume::new();
+        volume.create_dir(Path::new("d")).unwrap();
+        let open = |name: &str| {
+            let made = volume.open(Path::new(name), Open::Create, Access::Data);
+            made.unwrap()
+        };
+        let file = open("d/journal");
+        journal.keep(&*file).unwrap();
+        let Found::Whole(back) = read(&file).unwrap() else {
+            panic!("it is whole");
+        };
+        assert_eq!((&back.files, &back.boot), (&journal.files, &journal.boot));
+        assert!(back.new_log);
+        let mut seen = Vec::new();
+        let each = &mut |ids: &[PageId], bytes: &AlignedBuf| {
+            seen.push((ids.to_vec(), bytes.to_vec()));
+            Ok(())
+        };
+        back.pages.each(each).unwrap();
+        assert_eq!(seen, [(vec![id], vec![7; PAGE_SIZE])]);
+        let length = file.len_bytes().unwrap() as usize;
+        let mut bytes = AlignedBuf::new(length);
+        file.read_at(0, &mut bytes).unwrap();
+        // As a crash leaves it, before its first sector is written.
+        let mut number = 0;
+        let mut other = |bytes: &[u8]| {
+            number += 1;
+            let file = open(&format!("d/other{number}"));
+            file.write_at(0, &AlignedBuf::copy_of(bytes)).unwrap();
+            read(&file).unwrap()
+        };
+        for cut in [512, 5120, length - 512, length] {
+            let mut part = bytes[..cut].to_vec();
+            part[..512].fill(0);
+            assert!(matches!(other(&part), Found::Unfinished), "cut at {cut}");
         }
-        let mut bent = bytes.to_vec();
-        bent[4000] ^= 1;
-        assert!(Journal::decode(&bent).is_none());
+        // What was whole, and has lost something since.
+        for cut in [512, 5120, length - 512] {
+            assert!(
+                matches!(other(&bytes[..cut]), Found::Damaged),
+                "cut at {cut}"
+            );
+        }
+        for at in [9, 20, 4000, length - 100] {
+            let mut bent = bytes.to_vec();
+            bent[at] ^= 1;
+            assert!(matches!(other(&bent), Found::Damaged), "byte {at}");
+        }
     }
 
     fn put(file: &dyn File, number: PageNo, byte: u8) {
@@ -368,6 +286,7 @@ mod tests {
             file: FileId(1),
             page: PageNo(12),
         };
+        let pages = BTreeMap::from([(target, Box::new([7; PAGE_SIZE]))]);
         let journal = Journal {
             files: vec![Known {
                 id: FileId(1),
@@ -377,13 +296,13 @@ mod tests {
             }],
             new_log: false,
             boot: [Box::new([1; PAGE_SIZE]), Box::new([2; PAGE_SIZE])],
-            pages: vec![(target, Box::new([7; PAGE_SIZE]))],
+            pages: Content::Computed(&pages),
         };
         let files = Locked::from([(FileId(1), Arc::clone(&file))]);
         assert!(journal.is_of(&*file).unwrap());
         // The boot page is torn between before and after.
         let at = u64::from(BOOT_PAGE.page.0) * PAGE_SIZE as u64;
-        let half = AlignedBuf::copy_of(&[2; SECTOR_BYTES * 3]);
+        let half = AlignedBuf::copy_of(&[2; 512 * 3]);
         file.write_at(at, &half).unwrap();
         assert!(journal.is_of(&*file).unwrap());
         // The database was opened since.

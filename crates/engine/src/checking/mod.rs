@@ -14,16 +14,17 @@
 
 mod finish;
 mod journal;
+mod journal_file;
 mod known_good;
 mod known_pages;
 mod snapshot;
 mod spill;
 
 pub(crate) use finish::{Leftover, finish_repair};
-pub(crate) use journal::Journal;
+pub(crate) use journal_file::Journal;
 pub(crate) use known_pages::{Locked, LogAfter, Paths};
 pub use snapshot::SnapshotInfo;
-pub(crate) use snapshot::split;
+pub(crate) use snapshot::{hidden_number, split};
 pub(crate) use spill::remove_leftovers;
 
 use crate::database::Database;
@@ -66,13 +67,15 @@ impl Database {
         options: Options,
         (scratch, listener): (Option<&Scratch>, Listener<'_>),
     ) -> Result<Checked, EngineError> {
-        self.check()?;
+        // While it runs, the database is not closed, dropped or repaired (3702).
+        let _open = self.keep_open()?;
         let begun = Moment::now();
         let _entered = self.shared.enter();
         let options = Options {
             // Counts in the catalog of an open database lag behind.
             counts: false,
             at_rest: true,
+            partial: !self.files.absent().is_empty(),
             ..options
         };
         if self.is_read_only() {

@@ -72,6 +72,11 @@ pub(crate) struct Split {
     pub(crate) recovered: Result<(), EngineError>,
 }
 
+/// A number for a database in the buffer pool that is in no list.
+pub(crate) fn hidden_number() -> u16 {
+    FIRST_HIDDEN + next_number()
+}
+
 /// A number for the database that recovers a snapshot.
 fn next_number() -> u16 {
     NEXT_HIDDEN.fetch_add(1, Ordering::Relaxed) % HIDDEN
@@ -284,6 +289,9 @@ impl Hidden<'_> {
             files.push(data);
         }
         let mut groups: Vec<u16> = files.iter().map(|file| file.filegroup).collect();
+        let absent = database.files.absent().into_iter();
+        let absent: Vec<u16> = absent.map(|f| f.plan.filegroup).collect();
+        groups.extend(&absent);
         groups.sort_unstable();
         groups.dedup();
         let group = |id: u16| FilegroupSpec {
@@ -300,6 +308,10 @@ impl Hidden<'_> {
             catalog: None,
             trace: None,
         };
-        Ok(Space::open(Arc::clone(store), config)?)
+        let space = Space::open(Arc::clone(store), config)?;
+        absent
+            .into_iter()
+            .for_each(|group| space.set_offline(group, true));
+        Ok(space)
     }
 }

@@ -144,6 +144,7 @@ impl Database {
             kept: Kept::default(),
             messages: Mutex::default(),
             stage: Mutex::default(),
+            standby: AtomicBool::new(false),
         });
         database.hooks.bind(&database);
         database.apply_options()?;

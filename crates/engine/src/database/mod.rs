@@ -24,7 +24,7 @@ use crate::keeper::Keeper;
 use crate::shared::Shared;
 use crate::threads::Threads;
 use furrow_io::sync::Mutex;
-use furrow_io::sync::atomic::AtomicU64;
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_messages::Message;
 use furrow_tables::{DatabaseCore, DatabaseRef, EngineError};
 use std::fmt;
@@ -54,6 +54,8 @@ pub struct Database {
     pub(crate) messages: Mutex<Vec<Message>>,
     /// Pages that are being restored.
     pub(crate) stage: Mutex<PageStage>,
+    /// Whether it can be read between two restores of its log alone.
+    pub(crate) standby: AtomicBool,
 }
 
 impl Deref for Database {
@@ -80,6 +82,17 @@ impl Database {
     /// where one session at a time may enter.
     pub fn enter(&self) -> Result<DatabaseRef, EngineError> {
         self.core.enter()
+    }
+
+    /// Keeps the database open for something that is no session: as long as this lives, it is not closed,
+    /// dropped or repaired.
+    pub(crate) fn keep_open(&self) -> Result<DatabaseRef, EngineError> {
+        self.core.keep_open()
+    }
+
+    /// Whether it is in standby: more of its log is to be restored.
+    pub fn is_in_standby(&self) -> bool {
+        self.standby.load(Ordering::Acquire)
     }
 
     /// Messages to report to the client that opened the database, such as that its log is a new one. The

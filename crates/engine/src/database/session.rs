@@ -3,7 +3,7 @@
 use super::Database;
 use furrow_observe::task::Task;
 use furrow_tables::EngineError;
-use furrow_tables::LockHints;
+use furrow_tables::{LockHints, LockWaiter};
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -36,6 +36,18 @@ impl Session {
         Ok(Session {
             session: furrow_tables::Session::of_task(&db.core, task)?,
             database: Arc::clone(db),
+        })
+    }
+
+    /// A session that reads a part of a scan for this one: [`furrow_tables::Session::reader`].
+    pub fn reader(
+        &self,
+        task: &Arc<Task>,
+        waiter: Arc<dyn LockWaiter>,
+    ) -> Result<Session, EngineError> {
+        Ok(Session {
+            session: self.session.reader(task, waiter)?,
+            database: Arc::clone(&self.database),
         })
     }
 

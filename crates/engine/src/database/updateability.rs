@@ -47,6 +47,9 @@ impl Database {
         if self.is_read_only() == read_only {
             return Ok(());
         }
+        if self.is_in_standby() {
+            return Err(EngineError::refused(5063, &[self.name.as_str().into()]));
+        }
         if self.state() == DatabaseState::Emergency {
             return Err(EngineError::refused(3908, &[self.name.as_str().into()]));
         }

@@ -1,7 +1,8 @@
 //! What is known of a database's files and filegroups besides their pages.
 
+use super::spec::FilePlan;
 use crate::EngineError;
-use furrow_format::{FileGrowth, FileId};
+use furrow_format::{FileGrowth, FileId, Lsn};
 use furrow_io::File;
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_io::sync::{Mutex, MutexGuard, RwLock};
@@ -40,6 +41,18 @@ pub(crate) struct LogEntry {
     pub(crate) next_path: Option<PathBuf>,
 }
 
+/// A data file that the database is open without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct AbsentEntry {
+    /// What the catalog says of it, and where it is to be.
+    pub(crate) plan: FilePlan,
+    pub(crate) guid: Guid,
+    /// Where the log was when it was made.
+    pub(crate) created: Lsn,
+    /// Whether it is being restored.
+    pub(crate) restoring: bool,
+}
+
 /// A filegroup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct GroupEntry {
@@ -55,6 +68,8 @@ pub(crate) struct FileBook {
     pub(crate) binding: Guid,
     files: RwLock<BTreeMap<u16, FileEntry>>,
     groups: RwLock<BTreeMap<u16, GroupEntry>>,
+    /// Files that the database is open without.
+    absent: RwLock<BTreeMap<u16, AbsentEntry>>,
     /// Held while a row of `sysprufiles` is read, changed and written.
     pub(crate) rows: Mutex<()>,
     /// Held while files or filegroups change: one such statement at a time.
@@ -87,6 +102,7 @@ impl FileBook {
             binding,
             files: RwLock::new(files.into_iter().map(|f| (f.id.0, f)).collect()),
             groups: RwLock::new(groups),
+            absent: RwLock::default(),
             rows: Mutex::new(()),
             turn: Mutex::new(()),
             shrinking: Mutex::new(()),
@@ -160,6 +176,50 @@ impl FileBook {
         self.files.write().remove(&id.0);
     }
 
+    /// The absent files.
+    pub(crate) fn absent(&self) -> Vec<AbsentEntry> {
+        self.absent.read().values().cloned().collect()
+    }
+
+    pub(crate) fn put_absent(&self, entry: AbsentEntry) {
+        debug_assert!(
+            !self.files.read().contains_key(&entry.plan.id),
+            "a file is absent or there"
+        );
+        self.absent.write().insert(entry.plan.id, entry);
+    }
+
+    /// Whether files of a filegroup are absent.
+    pub(crate) fn is_absent(&self, filegroup: u16) -> bool {
+        let absent = self.absent.read();
+        absent.values().any(|f| f.plan.filegroup == filegroup)
+    }
+
+    /// The absent files `ids` are there again.
+    pub(crate) fn forget_absent(&self, ids: &[u16]) {
+        self.absent.write().retain(|id, _| !ids.contains(id));
+    }
+
+    /// 5056 for a filegroup that is not online.
+    pub(crate) fn refuse_absent(&self, filegroup: u16) -> Result<(), EngineError> {
+        if !self.is_absent(filegroup) {
+            return Ok(());
+        }
+        let name = self.groups.read().get(&filegroup).map(|g| g.name.clone());
+        Err(EngineError::refused(
+            5056,
+            &[name.unwrap_or_default().into()],
+        ))
+    }
+
+    /// 5056 for the name of an absent file.
+    pub(crate) fn refuse_absent_file(&self, name: &str) -> Result<(), EngineError> {
+        let name = name.to_lowercase();
+        let absent = self.absent();
+        let mut named = absent.iter().filter(|f| f.plan.name.to_lowercase() == name);
+        named.try_for_each(|f| self.refuse_absent(f.plan.filegroup))
+    }
+
     pub(crate) fn groups(&self) -> BTreeMap<u16, GroupEntry> {
         self.groups.read().clone()
     }
@@ -194,7 +254,7 @@ impl FileBook {
 
     /// The lowest free file number from 3 up.
     pub(crate) fn free_id(&self) -> Option<u16> {
-        let files = self.files.read();
-        (3..=32_767).find(|id| !files.contains_key(id))
+        let (files, absent) = (self.files.read(), self.absent.read());
+        (3..=32_767).find(|id| !files.contains_key(id) && !absent.contains_key(id))
     }
 }

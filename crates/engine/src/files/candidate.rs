@@ -94,6 +94,17 @@ impl Candidate {
         Ok(Candidate { id, file, guard })
     }
 
+    /// The same candidate with its file behind another one.
+    pub(crate) fn guarded(
+        self,
+        guard: impl FnOnce(Arc<dyn File>) -> Result<Arc<dyn File>, EngineError>,
+    ) -> Result<Candidate, EngineError> {
+        Ok(Candidate {
+            file: guard(self.file)?,
+            ..self
+        })
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.file.path()
     }

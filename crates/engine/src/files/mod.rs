@@ -21,9 +21,10 @@ mod physical;
 mod resting;
 mod rows;
 mod spec;
+mod undo_file;
 mod unsynced;
 
-pub(crate) use book::{BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
+pub(crate) use book::{AbsentEntry, BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use candidate::{Candidate, put_images_back};
 pub(crate) use file_path::file_path;
 pub(crate) use metered::Metered;
@@ -35,6 +36,7 @@ pub(crate) use resting::RestingFiles;
 pub(crate) use rows::{
     FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, parse_file, read_files1,
 };
+pub(crate) use undo_file::{UndoFile, put_back};
 
 pub use physical::directory_error;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};

@@ -150,6 +150,11 @@ pub(crate) fn parse_file(row: &DatabaseFile) -> Option<ParsedFile> {
 }
 
 impl ParsedFile {
+    /// Its number and its filegroup.
+    pub(crate) fn place(&self) -> (u16, u16) {
+        (self.plan.id, self.plan.filegroup)
+    }
+
     /// The file as the book keeps it.
     pub(crate) fn entry(&self, file: Arc<dyn File>) -> FileEntry {
         FileEntry {

@@ -134,6 +134,7 @@ impl Instance {
             read_only: false,
             created: header.map_or(file.created, |h| h.first_lsn),
             first_pages: header.map_or(0, |h| h.min_size_pages),
+            online: true,
         })
     }
 }

@@ -17,9 +17,9 @@
 
 use super::Instance;
 use super::repair::Order;
-use crate::checking::LogAfter;
+use crate::checking::{LogAfter, Paths};
 use crate::database::Database;
-use crate::files::open_error;
+use crate::files::{FileEntry, open_error, repair_path};
 use crate::opening;
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_check::Repaired;
@@ -44,7 +44,7 @@ impl Instance {
         let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         match listed.phase {
             Phase::Whole => {}
-            Phase::Restoring | Phase::Reverting => {
+            Phase::Restoring | Phase::Standby | Phase::Reverting | Phase::Piece => {
                 return Err(EngineError::refused(927, &[name.into()]));
             }
             Phase::Snapshot | Phase::StaleSnapshot => return Err(EngineError::refused(5093, &[])),
@@ -54,6 +54,7 @@ impl Instance {
                 return Err(EngineError::of(Message::custom(40514, 16, 1, text)));
             }
         }
+        listed.absent.refuse("SET EMERGENCY")?;
         let open = self.open_entry(&listed.name);
         if let Some(database) = open
             && database.state() == DatabaseState::Emergency
@@ -68,7 +69,7 @@ impl Instance {
         self.open_in_emergency(&list, &listed)
     }
 
-    fn open_entry(&self, name: &str) -> Option<Arc<Database>> {
+    pub(super) fn open_entry(&self, name: &str) -> Option<Arc<Database>> {
         let databases = self.databases.read();
         let entry = databases.get(&name.to_lowercase());
         entry.and_then(|entry| entry.database.clone())
@@ -145,6 +146,18 @@ impl Instance {
         Ok(Some(kept))
     }
 
+    /// Removes the copy of a log that was not replaced. Where a journal is left, it may be yet.
+    fn forget_copy(&self, kept: &Path, paths: &Paths) {
+        let volume = &*self.shared.volume;
+        let journal = paths.get(&FileId(1)).map(|path| repair_path(path));
+        if let Some(Ok(false)) = journal.map(|path| volume.exists(&path)) {
+            let removed = volume.remove(kept);
+            if let Err(error) = removed {
+                self.log_line(&format!("'{}' cannot be removed: {error}.", kept.display()));
+            }
+        }
+    }
+
     /// Repairs a database in EMERGENCY, which this session alone uses, and is not in.
     pub(super) fn repair_in_emergency(
         &self,
@@ -154,10 +167,8 @@ impl Instance {
         let name = database.name().to_owned();
         let access = database.options().user_access;
         let log = database.keeper.log_entry().path;
-        let files = database.files.files().into_iter();
-        let paths = files
-            .map(|file| (file.id, PathBuf::from(file.file.path())))
-            .collect();
+        let path = |file: FileEntry| (file.id, PathBuf::from(file.file.path()));
+        let paths: Paths = database.files.files().into_iter().map(path).collect();
         drop(database);
         {
             let _entered = self.shared.enter();
@@ -184,14 +195,15 @@ impl Instance {
             "Database '{name}' cannot be opened with its log: {why}."
         ));
         let mut kept = None;
+        let written;
         let repaired = {
-            let repairing = self.begin_repair(&name);
-            let repaired = repairing.and_then(|repairing| {
+            let repaired = self.begin_repair(&name).and_then(|repairing| {
                 kept = self.keep_log(&log)?;
                 let repaired = self.repair_files(&name, &paths, (order, LogAfter::New(access)));
                 drop(repairing);
                 repaired
             });
+            written = repaired.as_ref().is_ok_and(|done| done.written);
             repaired.and_then(|done| match done.written {
                 true => self.reopen_database(&name).map(|_| done),
                 false => Ok(done),
@@ -207,7 +219,10 @@ impl Instance {
                 Ok(done.repaired)
             }
             Err(error) => {
-                // The copy stays: the log may be replaced already. Why the repair failed counts for more.
+                if let Some(kept) = kept.filter(|_| !written) {
+                    self.forget_copy(&kept, &paths);
+                }
+                // Why the repair failed counts for more.
                 let _emergency = self.return_to_emergency(&name, access);
                 Err(error)
             }

@@ -8,15 +8,14 @@ use crate::files::file_path;
 use crate::files::{DatabaseSpec, remove_any, remove_own};
 use crate::opening;
 use crate::opening::RestingPrimary;
-use crate::shared::{DatabaseList, Link, Listed, Moved, Phase};
-use furrow_format::{DatabaseId, Forks};
+use crate::shared::{Absent, DatabaseList, Link, Listed, Moved, Phase};
+use furrow_format::DatabaseId;
 use furrow_io::random;
 use furrow_io::sync::MutexGuard;
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
 use furrow_tables::{DatabaseState, EngineError};
 use furrow_types::Guid;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,11 +40,14 @@ impl Instance {
         let mut list = self.shared.list.lock();
         for listed in list.databases.clone() {
             match listed.phase {
-                Phase::Whole | Phase::ReadOnly => self.start_one(&mut list, &listed),
+                Phase::Whole | Phase::ReadOnly | Phase::Standby => {
+                    self.start_one(&mut list, &listed)
+                }
                 // With its source.
                 Phase::Snapshot | Phase::StaleSnapshot => {}
                 Phase::Reverting => self.start_reverting(&mut list, &listed),
-                Phase::Restoring => self.enter_restoring(&listed),
+                // A piece has no entry of its own.
+                Phase::Restoring | Phase::Piece => self.enter_restoring(&listed),
                 Phase::Temporary => self.start_temporary(&mut list, &listed)?,
                 Phase::Creating | Phase::Dropping => self.clear(&mut list, &listed)?,
             }
@@ -112,13 +114,27 @@ impl Instance {
     }
 
     /// Opens a database of the list in the way that it was attached in.
-    fn open_listed(&self, listed: &Listed, primary: &Path) -> Result<Arc<Database>, EngineError> {
+    pub(super) fn open_listed(
+        &self,
+        listed: &Listed,
+        primary: &Path,
+    ) -> Result<Arc<Database>, EngineError> {
         let id = DatabaseId(listed.id);
+        if listed.phase == Phase::Standby {
+            return self.open_standby(listed);
+        }
         if listed.phase == Phase::ReadOnly {
             let opened = opening::open_resting(&self.shared, primary)?;
             return self.open_resting(listed, opened);
         }
-        self.open_database(id, &listed.name, primary, (&[], false))
+        let moved = Moved {
+            home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
+            absent: listed.absent.at_open(),
+            ..Moved::default()
+        };
+        let database = opening::open(&self.shared, id, &listed.name, primary, &moved)?;
+        database.start_background()?;
+        Ok(database)
     }
 
     fn open_resting(
@@ -140,11 +156,9 @@ impl Instance {
         let home = primary.parent().unwrap_or(Path::new("")).to_path_buf();
         let moved = Moved {
             paths: moved.to_vec(),
-            by_id: BTreeMap::new(),
-            forks: Forks::default(),
-            at: BTreeMap::new(),
             home,
             attaching,
+            ..Moved::default()
         };
         let database = opening::open(&self.shared, id, name, primary, &moved)?;
         database.start_background()?;
@@ -226,6 +240,7 @@ impl Instance {
                 false => Vec::new(),
             },
             link: Link::default(),
+            absent: Absent::default(),
         };
         list.change(|all| all.push(listed.clone()))?;
         let created = opening::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
@@ -317,6 +332,7 @@ impl Instance {
             paths: files.to_vec(),
             layout: Vec::new(),
             link: Link::default(),
+            absent: Absent::default(),
         };
         let database = self.open_resting(&listed, opened)?;
         list.change(|all| all.push(listed.clone()))?;
@@ -364,6 +380,7 @@ impl Instance {
             paths: vec![primary.to_path_buf()],
             layout: Vec::new(),
             link: Link::default(),
+            absent: Absent::default(),
         };
         let id = DatabaseId(listed.id);
         let database = self.open_database(id, &listed.name, primary, (&moved, true))?;
@@ -451,6 +468,8 @@ impl Instance {
             return Err(EngineError::refused(5093, &[]));
         }
         Self::refuse_with_snapshots(&list, listed.id, "detach")?;
+        listed.absent.refuse("sp_detach_db")?;
+        listed.refuse_standby("sp_detach_db")?;
         self.close_entry(name)?;
         list.change(|all| all.retain(|d| d.id != listed.id))?;
         self.forget(name);
@@ -469,11 +488,7 @@ impl Instance {
             Self::refuse_with_snapshots(&list, listed.id, "drop")?;
         }
         Self::refuse_reverted_to(&list, &listed)?;
-        let open = self
-            .databases
-            .read()
-            .get(&name.to_lowercase())
-            .and_then(|e| e.database.clone());
+        let open = self.open_entry(name);
         if listed.phase == Phase::ReadOnly {
             // Files that are attached READ_ONLY must not be changed: they stay.
             self.close_entry(name)?;
@@ -490,6 +505,10 @@ impl Instance {
             if !database.is_snapshot() {
                 listed.paths = database.all_paths();
             }
+        }
+        listed.paths.extend(listed.absent.piece_paths());
+        if listed.phase == Phase::Standby {
+            listed.paths.push(listed.link.undo.clone());
         }
         if listed.phase == Phase::Reverting {
             listed.paths = listed.layout.iter().map(|p| p.path.clone()).collect();

@@ -29,11 +29,18 @@ impl Database {
 
     /// Pages of an index or heap, counted from its maps.
     pub fn page_counts(&self, rowset: &Rowset) -> Result<PageCounts, EngineError> {
-        Ok(self.space.page_counts(rowset.unit())?)
+        match rowset.is_offline() {
+            // Its pages are not there.
+            true => Ok(PageCounts::default()),
+            false => Ok(self.space.page_counts(rowset.unit())?),
+        }
     }
 
     /// Pages of an index or heap that are in use, IAM pages left out, in allocation order.
     pub fn pages_of(&self, rowset: &Rowset) -> Result<Vec<PageId>, EngineError> {
+        if rowset.is_offline() {
+            return Ok(Vec::new());
+        }
         let mut walk = self.space.walk(rowset.unit())?;
         let mut pages = Vec::new();
         while let Some(batch) = walk.next_batch(&self.space)? {
@@ -45,6 +52,9 @@ impl Database {
     /// The IAM pages of an index or heap: each names the next.
     pub fn iam_chain(&self, rowset: &Rowset) -> Result<Vec<PageId>, EngineError> {
         let mut chain = Vec::new();
+        if rowset.is_offline() {
+            return Ok(chain);
+        }
         let mut at = rowset.unit().first_iam();
         while !at.is_none() {
             if chain.contains(&at) {

@@ -10,6 +10,7 @@ mod emergency;
 mod lifecycle;
 mod look;
 mod physical;
+mod piece;
 mod recover;
 mod rename;
 mod repair;
@@ -18,6 +19,7 @@ mod restore_files;
 mod revert;
 mod roll_forward;
 mod snapshots;
+mod standby;
 mod start_options;
 mod state;
 mod temporary;
@@ -30,7 +32,9 @@ pub use lifecycle::AttachOptions;
 pub use snapshots::SnapshotSpec;
 
 pub use physical::{Closely, Content, LevelStats};
-pub use views::{DatabaseView, DatabaseWork, FileView, FilegroupView, LogView, VlfView};
+pub use views::{
+    DatabaseView, DatabaseWork, FileView, FileViewState, FilegroupView, LogView, VlfView,
+};
 
 pub use restore::{RestoreFile, RestoreSpec, RestoreTarget, Restoring};
 

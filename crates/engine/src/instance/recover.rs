@@ -3,14 +3,30 @@
 use super::Instance;
 use super::restore::{Restoring, Settled};
 use crate::database::Database;
+use crate::files::FilePlan;
 use crate::opening;
 use crate::shared::{Listed, Moved, Phase};
-use furrow_format::DatabaseId;
+use furrow_format::{DatabaseId, Lsn};
 use furrow_io::random;
+use furrow_messages::Message;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// 40514 for a filegroup of which some files are restored and some are not.
+fn whole_groups(listed: &Listed) -> Result<(), EngineError> {
+    let halved = |plan: &&FilePlan| listed.absent.has_group(plan.filegroup);
+    let Some(file) = listed.layout.iter().find(halved) else {
+        return Ok(());
+    };
+    let text = format!(
+        "'RECOVERY of some files of a filegroup' is not supported. Restore the other files of the filegroup \
+         of '{}', too.",
+        file.name
+    );
+    Err(EngineError::of(Message::custom(40_514, 16, 1, &text)))
+}
 
 impl Instance {
     /// The end of a restore WITH NORECOVERY: the database stays RESTORING.
@@ -19,7 +35,7 @@ impl Instance {
     }
 
     /// Makes what was restored durable. Its pages are no longer suspect.
-    fn settle(&self, restoring: Restoring) -> Result<Settled, EngineError> {
+    pub(super) fn settle(&self, restoring: Restoring) -> Result<Settled, EngineError> {
         let settled = restoring.settle()?;
         for file in settled.files.keys() {
             let suspects = &self.shared.instruments.suspects;
@@ -31,7 +47,10 @@ impl Instance {
     /// The end of a restore WITH RECOVERY: recovers the database and brings it online.
     pub fn recover_restored(&self, restoring: Restoring) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        self.recover_settled(self.settle(restoring)?)
+        match restoring.listed.phase {
+            Phase::Piece => self.complete_piece(restoring),
+            _ => self.recover_settled(self.settle(restoring)?),
+        }
     }
 
     /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
@@ -43,12 +62,15 @@ impl Instance {
         };
         match listed.phase {
             // A restore that did not come to its end is not recovered.
-            Phase::Restoring => {
+            Phase::Restoring | Phase::Standby => {
                 let resumed = self.resume_restore(name).map_err(|e| match e.has(3117) {
                     true => EngineError::refused(4333, &[]),
                     false => e,
                 })?;
                 self.recover_settled(resumed.into_settled())
+            }
+            Phase::Whole if listed.absent.piece.is_some() => {
+                self.complete_piece(self.resume_piece(name)?)
             }
             _ => Err(EngineError::refused(3153, &[])),
         }
@@ -59,6 +81,7 @@ impl Instance {
     /// one.
     fn recover_settled(&self, settled: Settled) -> Result<Arc<Database>, EngineError> {
         self.reaches(&settled)?;
+        whole_groups(&settled.listed)?;
         let Settled {
             mut listed,
             files,
@@ -66,6 +89,11 @@ impl Instance {
         } = settled;
         // They are opened again.
         drop(files);
+        // A recovery that was interrupted has logged behind the point at which it began.
+        if listed.absent.point == Lsn::ZERO {
+            listed.absent.point = end;
+            listed.absent.origin = listed.link.clone();
+        }
         let fork = Guid(random::guid_v4());
         listed.link.forks = listed.link.forks.renewed(fork, end);
         self.shared.list.lock().change(|all| {
@@ -86,6 +114,7 @@ impl Instance {
                 .map(|f| (f.id, f.path.clone()))
                 .collect(),
             forks: listed.link.forks.clone(),
+            absent: listed.absent.at_open(),
             home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
             ..Moved::default()
         };
@@ -102,7 +131,16 @@ impl Instance {
             true => database.come_to_rest(true)?,
             false => drop(database.checkpoint()?),
         }
-        self.list_whole(&mut list, listed)?;
+        // What was never made, or was removed, is in the catalog no more.
+        let mut listed = listed.clone();
+        listed.absent.files = database
+            .files
+            .absent()
+            .into_iter()
+            .map(|f| f.plan)
+            .collect();
+        self.list_whole(&mut list, &listed)?;
+        let listed = &listed;
         self.enter_started(listed, &database)?;
         Ok(database)
     }

@@ -3,7 +3,6 @@
 use super::Instance;
 use crate::database::Database;
 use crate::shared::Phase;
-use furrow_format::DatabaseId;
 use furrow_tables::refuse;
 use furrow_tables::{DatabaseState, EngineError};
 use std::path::Path;
@@ -59,7 +58,7 @@ impl Instance {
         listed: &crate::shared::Listed,
         primary: &Path,
     ) -> Result<Arc<Database>, EngineError> {
-        match self.open_database(DatabaseId(listed.id), &listed.name, primary, (&[], false)) {
+        match self.open_listed(listed, primary) {
             Ok(database) => {
                 let kept = Some(Arc::clone(&database));
                 self.enter(listed, primary, kept, DatabaseState::Online);

@@ -24,12 +24,13 @@ use crate::checking::{Journal, Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{open_error, put_images_back, repair_path};
 use crate::shared::Reserved;
-use furrow_check::{CheckError, Listener, Options, Repaired, Scratch};
+use furrow_check::{CheckError, Identity, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
 use furrow_io::{Access, File, Open};
 use furrow_messages::Message;
 use furrow_tables::{DatabaseState, EngineError};
+use furrow_types::Guid;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -89,6 +90,11 @@ impl Instance {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
         let paths = Self::data_paths(&database)?;
+        if !database.files.absent().is_empty() {
+            let text = "'REPAIR_ALLOW_DATA_LOSS of a database with files that are not online' is not \
+                supported. Restore the files first.";
+            return Err(EngineError::of(Message::custom(40514, 16, 1, text)));
+        }
         drop(database);
         let repairing = self.begin_repair(name)?;
         let done = self.repair_files(name, &paths, (order, LogAfter::Stays));
@@ -161,7 +167,9 @@ impl Instance {
             }
             locked.insert(*id, file);
         }
-        let repaired = furrow_check::repair(&files, &options, with).map_err(|e| undone(&e))?;
+        let identity = self.identity_of(name);
+        let repaired = furrow_check::repair_known(&files, &options, with, &identity);
+        let repaired = repaired.map_err(|e| undone(&e))?;
         drop(files);
         let is_needed = log != LogAfter::Stays || !repaired.pages.is_empty();
         if !agree(&repaired) || !is_needed {
@@ -171,6 +179,19 @@ impl Instance {
         self.write_repair(&repaired, &locked, log)?;
         let written = true;
         Ok(Done { repaired, written })
+    }
+
+    /// What the list knows of a database whose boot page or headers are lost.
+    fn identity_of(&self, name: &str) -> Identity {
+        let list = self.shared.list.lock();
+        let lower = name.to_lowercase();
+        let mut all = list.databases.iter();
+        let listed = all.find(|listed| listed.name.to_lowercase() == lower);
+        listed.map_or_else(Identity::default, |listed| Identity {
+            name: Some(listed.name.clone()),
+            database_id: Some(listed.id),
+            binding: Some(Guid(listed.binding)).filter(|guid| *guid != Guid::default()),
+        })
     }
 
     /// Puts back the pages that were being written when the log was lost: they would count as damaged.
@@ -199,15 +220,15 @@ impl Instance {
         if volume.exists(&path)? {
             volume.remove(&path)?;
         }
-        let kept = volume
-            .open(&path, Open::Create, Access::Data)
-            .and_then(|file| file.write_durable_at(0, &journal.encode()));
+        let made = volume.open(&path, Open::Create, Access::Data);
+        let made = made.map_err(EngineError::from);
+        let kept = made.and_then(|file| journal.keep(&*file));
         if let Err(error) = kept {
             // Nothing of it is written: where it cannot be removed, the next open of the database does it.
             if volume.exists(&path).unwrap_or(false) {
                 volume.remove(&path)?;
             }
-            return Err(error.into());
+            return Err(error);
         }
         if log == LogAfter::Stays {
             // From here on a failure leaves the journal: opening the database finishes the repair.

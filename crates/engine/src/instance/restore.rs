@@ -12,8 +12,8 @@
 
 use super::Instance;
 use crate::database::Database;
-use crate::files::{FilePlan, Made, remove_any, remove_own};
-use crate::shared::{DatabaseList, Link, Listed, Phase};
+use crate::files::{BackupTurn, FilePlan, Made, remove_any, remove_own};
+use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
 use furrow_format::boot::field;
 use furrow_format::{
     BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, Forks, GAM_INTERVAL,
@@ -86,6 +86,8 @@ pub struct RestoreSpec {
     pub source: Guid,
     /// The recovery forks of the backup.
     pub forks: Forks,
+    /// Data files that are left out: the database is opened without them.
+    pub absent: Vec<u16>,
 }
 
 /// What there is of a database that is to be restored.
@@ -109,6 +111,12 @@ pub struct Restoring {
     pub(super) applied: Lsn,
     pub(super) last_commit: Option<WallTime>,
     pub(super) pages: RestoredPages,
+    /// The family of the database, of files that are restored while it is open.
+    pub(super) family: Option<Guid>,
+    /// The last record that is put in place.
+    pub(super) limit: Lsn,
+    /// Of files that are restored while the database is open: no backup is taken meanwhile.
+    pub(super) turn: Option<BackupTurn>,
     /// Headers of files that are written last.
     pub(super) held: Mutex<BTreeMap<u16, AlignedBuf>>,
 }
@@ -174,6 +182,8 @@ impl Instance {
         let binding = Guid(random::guid_v4());
         let mut files = spec.files.clone();
         files.sort_by_key(|f| f.id);
+        let left_out = |f: &RestoreFile| spec.absent.contains(&f.id.0);
+        let (absent, files): (Vec<_>, Vec<_>) = files.into_iter().partition(left_out);
         let listed = Listed {
             id: old.as_ref().map_or_else(|| list.free_id(), |old| old.id),
             phase: Phase::Restoring,
@@ -185,6 +195,10 @@ impl Instance {
                 source: spec.source.0,
                 forks: spec.forks.clone(),
                 ..Link::default()
+            },
+            absent: Absent {
+                files: absent.iter().map(plan_of).collect(),
+                ..Absent::default()
             },
         };
         for path in listed.paths.iter().filter(|_| spec.replace) {
@@ -212,6 +226,9 @@ impl Instance {
             applied: Lsn::ZERO,
             last_commit: None,
             pages: RestoredPages::Full(spec.base),
+            family: None,
+            limit: Lsn::MAX,
+            turn: None,
             held: Mutex::default(),
         })
     }
@@ -230,9 +247,14 @@ impl Instance {
             paths = open.all_paths();
             open.abandon();
         }
+        paths.extend(old.absent.piece_paths());
+        if old.phase == Phase::Standby {
+            paths.push(old.link.undo.clone());
+        }
         let going = Listed {
             phase: Phase::Restoring,
             paths: paths.clone(),
+            absent: Absent::default(),
             ..old.clone()
         };
         list.change(|all| {
@@ -306,8 +328,9 @@ impl Restoring {
     pub fn write_pages(&self, first: PageId, bytes: &[u8]) -> Result<(), EngineError> {
         let strange = || EngineError::Damaged(format!("the backup has no file {}", first.file));
         let by_themselves = matches!(self.pages, RestoredPages::Files { .. });
+        let left_out = by_themselves || self.listed.absent.has(first.file.0);
         let file = match self.files.get(&first.file.0) {
-            None if by_themselves => return Ok(()),
+            None if left_out => return Ok(()),
             file => file.ok_or_else(strange)?,
         };
         let offset = u64::from(first.page.0) * PAGE_SIZE as u64;

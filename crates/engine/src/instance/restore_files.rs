@@ -35,7 +35,12 @@ impl Database {
         if self.is_temporary() {
             return Err(EngineError::refused(3147, &[]));
         }
-        Instance::without_snapshots(&self.shared.list.lock(), self.id.0)?;
+        {
+            let list = self.shared.list.lock();
+            Instance::without_snapshots(&list, self.id.0)?;
+            let own = list.databases.iter().find(|d| d.id == self.id.0);
+            own.map_or(Ok(()), |d| d.absent.refuse("BACKUP LOG WITH NORECOVERY"))?;
+        }
         self.refuse_entry(0)
             .map_err(|_| EngineError::refused(3101, &[]))?;
         self.stop_background();
@@ -67,6 +72,7 @@ impl Instance {
             return Err(EngineError::refused(3906, &[name.into()]));
         }
         Self::without_snapshots(&list, listed.id)?;
+        listed.absent.refuse("BACKUP LOG WITH NORECOVERY")?;
         let mut layout: Vec<FilePlan> = Vec::new();
         for file in database.file_list()? {
             layout.push(FilePlan {
@@ -175,6 +181,9 @@ impl Instance {
             last_commit: None,
             pages: RestoredPages::Files { log_stays },
             needs: spec.last_lsn,
+            family: None,
+            limit: Lsn::MAX,
+            turn: None,
             held: Mutex::default(),
         })
     }
@@ -291,6 +300,12 @@ fn take_places(listed: &mut Listed, spec: &RestoreSpec, chosen: &[u16]) -> Vec<F
     let mut old: Vec<FilePlan> = Vec::new();
     for file in spec.files.iter().filter(|f| chosen.contains(&f.id.0)) {
         let mut plan = plan_of(file);
+        let left_out = listed.absent.files.iter().position(|p| p.id == plan.id);
+        if let Some(left_out) = left_out.map(|at| listed.absent.files.remove(at))
+            && !file.moved
+        {
+            plan.path.clone_from(&left_out.path);
+        }
         let there = listed.layout.iter().position(|p| p.id == plan.id);
         if let Some(there) = there.map(|at| listed.layout.remove(at)) {
             if !file.moved {

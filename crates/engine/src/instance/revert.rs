@@ -5,7 +5,7 @@ use super::snapshots::{of, paths_first};
 use crate::database::Database;
 use crate::files::FilePlan;
 use crate::opening::open;
-use crate::shared::{DatabaseList, Link, Listed, Moved, Phase};
+use crate::shared::{DatabaseList, Link, Listed, Moved, Phase, Reverting};
 use crate::snapshots;
 use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn};
 use furrow_io::sync::MutexGuard;
@@ -51,10 +51,14 @@ impl Instance {
         snapshot: &str,
     ) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let half_done = {
-            let list = self.shared.list.lock();
+        let (_reverting, half_done) = {
+            let mut list = self.shared.list.lock();
             let (source, snapshot) = self.pair_of(&list, name, snapshot)?;
-            source.phase == Phase::Reverting && snapshot.phase == Phase::Snapshot
+            // Its handles of the files would be in the way of the other's.
+            let mark = Reverting::new(&self.shared, &mut list, source.id);
+            let half_done = source.phase == Phase::Reverting;
+            debug_assert_eq!(snapshot.phase, Phase::Snapshot, "that of the pair");
+            (mark.ok_or_else(|| of(3101))?, half_done)
         };
         // All pages are read, which takes long: others use the list of databases meanwhile.
         let ready = match half_done {

@@ -16,7 +16,7 @@ use super::restore_files::needs_of;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
 use crate::opening::header_of;
 use crate::shared::{Listed, Phase};
-use furrow_format::{Boot, Forks, Lsn, PAGE_SIZE};
+use furrow_format::{Boot, FileId, Forks, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
 use furrow_io::{Access, File, Fill, Open};
@@ -40,9 +40,23 @@ impl Restoring {
         self.last_commit
     }
 
+    /// Whether a file of a backup is one of those that are being restored, or will be.
+    pub fn looks_at(&self, file: u16, filegroup: u16) -> bool {
+        match self.listed.phase {
+            Phase::Piece => {
+                let own = self.listed.layout.iter().any(|p| p.filegroup == filegroup);
+                filegroup != 0 && own && !self.files.contains_key(&file)
+            }
+            _ => !self.listed.absent.has(file),
+        }
+    }
+
     /// The family of the database, as its primary file says.
     pub fn family(&self) -> Result<Guid, EngineError> {
-        Ok(self.boot()?.family)
+        match self.family {
+            Some(family) => Ok(family),
+            None => Ok(self.boot()?.family),
+        }
     }
 
     /// The base of differential backups that is in place; zeros where there is none.
@@ -93,9 +107,27 @@ impl Restoring {
         Ok(read_boot(&**primary, primary.path())?.0)
     }
 
+    /// The files of a backup that are not in place: they were added since. Of a piece those of its own
+    /// filegroups count alone.
+    fn added(&self, spec: &RestoreSpec) -> Vec<RestoreFile> {
+        let listed = &self.listed;
+        let own = |group| listed.layout.iter().any(|plan| plan.filegroup == group);
+        let missing = |file: &&RestoreFile| {
+            let there = self.files.contains_key(&file.id.0) || listed.absent.has(file.id.0);
+            let of_it = listed.phase != Phase::Piece || own(file.filegroup);
+            file.filegroup != 0 && !there && of_it
+        };
+        spec.files.iter().filter(missing).cloned().collect()
+    }
+
     /// Files that have become larger.
     fn enlarge(&self, files: &[RestoreFile]) -> Result<(), EngineError> {
-        for plan in files.iter().filter(|file| file.filegroup != 0) {
+        let left_out = |id: FileId| match self.listed.phase {
+            Phase::Piece => !self.files.contains_key(&id.0),
+            _ => self.listed.absent.has(id.0),
+        };
+        let data = files.iter().filter(|file| file.filegroup != 0);
+        for plan in data.filter(|file| !left_out(file.id)) {
             let strange = || EngineError::Damaged(format!("file {} is not in place", plan.id));
             let file = self.files.get(&plan.id.0).ok_or_else(strange)?;
             let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
@@ -126,9 +158,20 @@ impl Instance {
             }
             listed
         };
-        if listed.phase != Phase::Restoring {
-            return Err(EngineError::refused(3117, &[]));
-        }
+        let listed = match listed.phase {
+            Phase::Standby => self.end_standby(&listed)?,
+            Phase::Restoring => listed,
+            _ => return Err(EngineError::refused(3117, &[])),
+        };
+        self.resume(listed, None)
+    }
+
+    /// Goes on with what is in place of a database, or of a piece of one of this family.
+    pub(super) fn resume(
+        &self,
+        listed: Listed,
+        family: Option<Guid>,
+    ) -> Result<Restoring, EngineError> {
         let open = |path: &Path, access| {
             let opened = self.shared.volume.open(path, Open::Existing, access);
             opened.map_err(|e| open_error(path, &e))
@@ -160,6 +203,9 @@ impl Instance {
             applied,
             last_commit,
             pages: RestoredPages::AsBackedUp,
+            family,
+            limit: Lsn::MAX,
+            turn: None,
             held: Mutex::default(),
         };
         if restoring.listed.link.forks.is_empty() {
@@ -178,9 +224,8 @@ impl Instance {
         spec: &RestoreSpec,
     ) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let missing =
-            |file: &&RestoreFile| file.filegroup != 0 && !restoring.files.contains_key(&file.id.0);
-        let added: Vec<RestoreFile> = spec.files.iter().filter(missing).cloned().collect();
+        self.leave_out(restoring, spec)?;
+        let added = restoring.added(spec);
         if !added.is_empty() {
             let mut listed = restoring.listed.clone();
             listed.layout.extend(added.iter().map(plan_of));
@@ -191,14 +236,12 @@ impl Instance {
                 restoring.files.insert(file.id.0, made);
             }
             // From here on the file belongs to the database: a restart finds it made.
-            self.shared.list.lock().change(|all| {
-                all.retain(|d| d.id != listed.id);
-                all.push(listed.clone());
-            })?;
-            self.enter_restoring(&listed);
+            self.note_restoring(&listed)?;
             restoring.listed = listed;
         }
-        let before = restoring.listed.link.clone();
+        let before = (restoring.listed.link.clone(), restoring.listed.absent.point);
+        // Nothing was logged by a recovery: it will begin behind this log.
+        restoring.listed.absent.point = Lsn::ZERO;
         if !restoring.listed.is_of(spec.source) {
             // The log of a copy goes on from here: so does the history.
             restoring.listed.link.source = spec.source.0;
@@ -206,15 +249,39 @@ impl Instance {
         if spec.last_lsn >= restoring.reach()? {
             restoring.listed.link.forks = spec.forks.clone();
         }
-        if restoring.listed.link != before {
-            let listed = restoring.listed.clone();
-            self.shared.list.lock().change(|all| {
-                all.retain(|d| d.id != listed.id);
-                all.push(listed);
-            })?;
+        if (&restoring.listed.link, restoring.listed.absent.point) != (&before.0, before.1) {
+            self.note_restoring(&restoring.listed)?;
         }
         restoring.enlarge(&spec.files)?;
+        if spec.last_lsn > restoring.limit {
+            restoring.stop_at(Lsn(restoring.limit.0 + 1));
+        }
         Ok(restoring.log.extend(&spec.vlfs)?)
+    }
+
+    /// Notes what is in place of a database that is being restored, or of a piece of one.
+    pub(super) fn note_restoring(&self, listed: &Listed) -> Result<(), EngineError> {
+        let mut list = self.shared.list.lock();
+        list.change(|all| listed.clone().note_in(all))?;
+        if listed.phase != Phase::Piece {
+            self.enter_restoring(listed);
+        }
+        Ok(())
+    }
+
+    /// Files that were added to a filegroup that is left out are left out, too.
+    fn leave_out(&self, restoring: &mut Restoring, spec: &RestoreSpec) -> Result<(), EngineError> {
+        let absent = &restoring.listed.absent;
+        let more = |f: &&RestoreFile| absent.has_group(f.filegroup) && !absent.has(f.id.0);
+        let more: Vec<FilePlan> = spec.files.iter().filter(more).map(plan_of).collect();
+        if more.is_empty() {
+            return Ok(());
+        }
+        let mut listed = restoring.listed.clone();
+        listed.absent.files.extend(more);
+        self.note_restoring(&listed)?;
+        restoring.listed = listed;
+        Ok(())
     }
 
     fn make_added(
@@ -246,10 +313,12 @@ impl Instance {
         spec: &RestoreSpec,
     ) -> Result<Restoring, EngineError> {
         let _entered = self.shared.enter();
+        let mut restoring = restoring;
+        self.leave_out(&mut restoring, spec)?;
         let mut listed = restoring.listed.clone();
         let there = |file: &RestoreFile| listed.layout.iter().find(|plan| is_same(file, plan));
         let mut layout: Vec<FilePlan> = Vec::new();
-        for file in &spec.files {
+        for file in spec.files.iter().filter(|f| !listed.absent.has(f.id.0)) {
             // A file that is in place stays there.
             let path = there(file).map_or_else(|| file.path.clone(), |plan| plan.path.clone());
             layout.push(FilePlan {
@@ -332,6 +401,9 @@ impl Instance {
             applied: Lsn::ZERO,
             last_commit: None,
             pages: RestoredPages::AsBackedUp,
+            family: None,
+            limit: Lsn::MAX,
+            turn: None,
             held: Mutex::default(),
         };
         restoring.enlarge(&spec.files)?;

@@ -3,7 +3,7 @@
 use super::Instance;
 use crate::database::Database;
 use crate::files::{FilePlan, check_free, file_path};
-use crate::shared::{DatabaseList, Link, Listed, Phase};
+use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
 use crate::snapshots::{self, Failure, NotResumed, Resumed};
 use furrow_format::{DatabaseId, FileGrowth, FileId};
 use furrow_io::random;
@@ -55,6 +55,7 @@ impl Instance {
             paths: plans.iter().map(|plan| plan.path.clone()).collect(),
             layout: Vec::new(),
             link: Link::default(),
+            absent: Absent::default(),
         };
         list.change(|all| all.push(listed.clone()))?;
         let failure = Failure::new(&spec.name, &self.shared.error_log);
@@ -119,6 +120,8 @@ impl Instance {
             }
             _ => {}
         }
+        listed.absent.refuse("CREATE DATABASE AS SNAPSHOT")?;
+        listed.refuse_standby("CREATE DATABASE AS SNAPSHOT")?;
         let database = self.database(name).map_err(|_| of(1822))?;
         match database.state() {
             DatabaseState::Emergency => Err(of(1822)),

@@ -34,6 +34,8 @@ pub struct DatabaseView {
     pub primary: PathBuf,
     /// Of a snapshot: the number of its source.
     pub source: Option<DatabaseId>,
+    /// Whether it is in standby.
+    pub standby: bool,
 }
 
 /// A file of a database (`sys.database_files`).
@@ -61,6 +63,19 @@ pub struct FileView {
     pub read_only: bool,
     /// Whether it is the sparse file of a snapshot.
     pub sparse: bool,
+    /// Its state.
+    pub state: FileViewState,
+}
+
+/// The state of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileViewState {
+    /// It is in use.
+    Online,
+    /// It is being restored while the database is open.
+    Restoring,
+    /// A piecemeal restore has left it out.
+    RecoveryPending,
 }
 
 /// A filegroup (`sys.filegroups`).
@@ -162,6 +177,7 @@ impl Instance {
                     read_only: open.is_some_and(|d| d.is_read_only()),
                     primary: entry.primary.clone(),
                     source: entry.source,
+                    standby: open.is_some_and(|d| d.is_in_standby()),
                 }
             })
             .collect();
@@ -193,6 +209,7 @@ impl Database {
                     guid: file.guid,
                     read_only: self.space.is_read_only(file.filegroup),
                     sparse: self.is_snapshot(),
+                    state: FileViewState::Online,
                 }
             })
             .collect();
@@ -216,7 +233,39 @@ impl Database {
             guid: log.guid,
             read_only: false,
             sparse: false,
+            state: FileViewState::Online,
         });
+        views.sort_by_key(|view| view.id);
+        Ok(views)
+    }
+
+    /// The files that the database is open without.
+    pub fn absent_files(&self) -> Vec<FileView> {
+        let absent = self.files.absent().into_iter();
+        let views = absent.map(|file| FileView {
+            id: FileId(file.plan.id),
+            filegroup: file.plan.filegroup,
+            name: file.plan.name,
+            path: file.plan.path,
+            size_pages: u64::from(file.plan.size_pages),
+            max_pages: file.plan.max_pages,
+            growth: file.plan.growth,
+            free_extents: 0,
+            guid: file.guid,
+            read_only: self.space.is_read_only(file.plan.filegroup),
+            sparse: false,
+            state: match file.restoring {
+                true => FileViewState::Restoring,
+                false => FileViewState::RecoveryPending,
+            },
+        });
+        views.collect()
+    }
+
+    /// All its files, by number: those that it is open without, too.
+    pub fn all_files(&self) -> Result<Vec<FileView>, EngineError> {
+        let mut views = self.file_list()?;
+        views.extend(self.absent_files());
         views.sort_by_key(|view| view.id);
         Ok(views)
     }

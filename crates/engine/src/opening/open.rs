@@ -18,8 +18,8 @@ use crate::backup::chain_of;
 use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
-    Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered, ParsedFile,
-    files_in_pool, read_boot, read_files1,
+    AbsentEntry, Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered,
+    ParsedFile, files_in_pool, read_boot, read_files1,
 };
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
@@ -34,7 +34,9 @@ use furrow_log::LogError;
 use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
 use furrow_pool::{CheckpointOptions, LatchRank};
-use furrow_recovery::{Analysis, RecoveryError, RedoStats, analyse, checkpoint, redo, undo};
+use furrow_recovery::{
+    Analysis, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo, undo,
+};
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_tables::Catalog;
 use furrow_tables::{DatabaseOptions, DatabaseState, EngineError, StateCell, Updateability};
@@ -116,6 +118,8 @@ pub(super) struct Opening<'a> {
     pub(super) analysis: Analysis,
     files: BTreeMap<u16, FileEntry>,
     log_entry: Option<LogEntry>,
+    /// Files that the catalog names and that it is opened without.
+    absent: Vec<ParsedFile>,
     /// Files that are to be cleared away: number and path.
     defunct: Vec<(FileId, PathBuf)>,
     redone: RedoStats,
@@ -140,7 +144,8 @@ pub(crate) fn open(
     let begun = Moment::now();
     say(shared, &Message::new(17137, &[name.into()]));
     let leftover = crate::checking::finish_repair(shared, path, moved)?;
-    let primary = open_primary(shared, path)?;
+    let mut primary = open_primary(shared, path)?;
+    primary.file = primary.file.guarded(|file| moved.guarded(file, 1))?;
     let lost = leftover != Leftover::Nothing;
     let mut opening = begin(shared, (id, name), moved, (primary, lost))?;
     if lost {
@@ -228,11 +233,9 @@ pub(super) fn begin<'a>(
     let about = (&*recorded, &primary.boot, binding);
     let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
-    let stats = shared
-        .instruments
-        .files
-        .open(id.0, 2, &path.to_string_lossy());
-    let log_file = Metered::wrap(found.file, stats);
+    let files = &shared.instruments.files;
+    let stats = files.open(id.0, 2, &path.to_string_lossy());
+    let log_file = Metered::wrap(moved.guarded(found.file, 2)?, stats);
     // Of a restored database the log may begin behind what its boot page names.
     let chain = chain_of(&primary.boot.own).filter(|_| !moved.is_restore() && found.made.is_none());
     let opened = (Arc::clone(&log_file), binding.0, shared.config.log);
@@ -276,6 +279,7 @@ pub(super) fn begin<'a>(
         analysis,
         files: BTreeMap::new(),
         log_entry: None,
+        absent: Vec::new(),
         defunct: Vec::new(),
         redone: RedoStats::default(),
         phases,
@@ -316,6 +320,7 @@ impl Opening<'_> {
                 .iter()
                 .filter(|f| f.plan.filegroup != 0 && f.status == FileStatus::Online)
                 .filter(|f| !known.contains(&FileId(f.plan.id)))
+                .filter(|f| self.moved.absent_file(f.place()).is_none())
                 .collect();
             if fresh.is_empty() {
                 self.take_note(&found.files)?;
@@ -357,7 +362,9 @@ impl Opening<'_> {
 
     /// Opens a file, and proves that it is the one that the catalog means.
     fn open_proven(&self, row: &ParsedFile, path: &Path) -> Result<Candidate, EngineError> {
-        let mut file = Candidate::open(&*self.shared.volume, path, FileId(row.plan.id))?;
+        let id = FileId(row.plan.id);
+        let file = Candidate::open(&*self.shared.volume, path, id)?;
+        let mut file = file.guarded(|file| self.moved.guarded(file, id.0))?;
         file.believe_up_to(self.analysis.end);
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;
@@ -386,7 +393,15 @@ impl Opening<'_> {
     fn take_note(&mut self, rows: &[ParsedFile]) -> Result<(), EngineError> {
         for row in rows {
             let id = FileId(row.plan.id);
-            if row.plan.filegroup == 0 {
+            if let Some(absent) = self.moved.absent_file(row.place())
+                && row.status == FileStatus::Online
+            {
+                let mut row = row.clone();
+                if let Some(absent) = absent {
+                    row.plan.path.clone_from(&absent.plan.path);
+                }
+                self.absent.push(row);
+            } else if row.plan.filegroup == 0 {
                 self.log_entry = Some(row.log_entry(self.log_file.path().to_path_buf()));
             } else if row.status == FileStatus::Defunct {
                 self.defunct.push((
@@ -442,11 +457,37 @@ impl Opening<'_> {
         Ok(())
     }
 
+    /// Refuses a restore WITH RECOVERY that would have to roll changes of absent files back.
+    fn leaves_nothing_to_undo(&self) -> Result<(), EngineError> {
+        let absent: HashSet<FileId> = self.absent.iter().map(|f| FileId(f.plan.id)).collect();
+        let first = self.analysis.losers.iter().map(|l| l.first).min();
+        let Some(first) = first.filter(|_| !absent.is_empty()) else {
+            return Ok(());
+        };
+        let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
+        let (log, end) = (Arc::clone(&self.log_file), self.analysis.end);
+        let changed = changed_by(log, self.binding.0, (first, end), &losers)?;
+        let Some(file) = changed.into_iter().find(|file| absent.contains(file)) else {
+            return Ok(());
+        };
+        let name = self.absent.iter().find(|f| f.plan.id == file.0);
+        let name = name.map_or("", |f| f.plan.name.as_str());
+        let text = format!(
+            "'RESTORE WITH PARTIAL, RECOVERY' is not supported here: a transaction that had not ended has \
+             changed file '{name}', which is not restored. Restore log backups up to the end of the \
+             transaction, or the filegroup of the file."
+        );
+        Err(EngineError::of(Message::custom(40_514, 16, 1, &text)))
+    }
+
     fn finish(mut self, begun: Moment) -> Result<Arc<Database>, EngineError> {
+        self.leaves_nothing_to_undo()?;
         self.rebind()?;
         let own = self.own_boot()?;
         // One that was made read-only and let go in peace is not written, be it only to say that it is open.
         let at_rest = own.clean_shutdown && self.analysis.clean && self.defunct.is_empty();
+        // In standby nothing changes, whatever the boot page says.
+        let read_only = own.read_only || self.moved.undo.is_some();
         // But where a restore ends, a recovery fork begins: the boot page gets it.
         let untouched = own.read_only && at_rest && !self.moved.is_restore();
         // Before anything is logged: a full log can grow, and what is not backed up stays in it.
@@ -468,8 +509,7 @@ impl Opening<'_> {
         let catalog = Catalog::open(&self.store, &space)?;
         let undone = self.undo(&catalog)?;
         catalog.after_undo()?;
-        let files = self.files.into_values().collect();
-        let book = FileBook::new(self.binding, files, BTreeMap::new());
+        let book = self.book();
         let database = Database::assemble(Parts {
             name: self.name,
             options: DatabaseOptions::of(&own),
@@ -481,35 +521,46 @@ impl Opening<'_> {
             book,
             hooks,
             registration: self.registration,
-            access: Updateability::of(own.read_only),
+            access: Updateability::of(read_only),
             layout: None,
             snapshot: None,
         })?;
         database.load_groups()?;
         database.take_up_chain(&own, (self.moved.restored(), self.analysis.end))?;
         if !untouched {
-            let paths = database.files.paths();
-            crate::checking::remove_leftovers(&*database.shared.volume, &paths)?;
-            database.clear_away(&self.defunct)?;
-            database.write_identity()?;
+            // Files that go cannot be put back: they stay in standby.
+            let defunct = match self.moved.undo {
+                Some(_) => &[],
+                None => &self.defunct[..],
+            };
             if !self.analysis.clean {
                 let args = [database.name.as_str().into(), database.id.0.into()];
                 say(self.shared, &Message::new(3454, &args));
                 database.catalog.counts_are_behind();
             }
-            match own.read_only {
-                true => database.come_to_rest(true)?,
-                false => {
-                    database.checkpoint_now(CheckpointOptions::default())?;
-                    database.release_tails();
-                }
-            }
+            database.settle_opened(defunct, read_only)?;
         }
         self.told.iter().for_each(|word| say(self.shared, word));
         *database.messages.lock() = self.told;
         database.tell_recovered(&self.analysis, undone, begun, self.phases);
         database.state.set(DatabaseState::Online);
         Ok(database)
+    }
+
+    /// The files, and those that the database is opened without.
+    fn book(&mut self) -> FileBook {
+        let files = std::mem::take(&mut self.files).into_values().collect();
+        let book = FileBook::new(self.binding, files, BTreeMap::new());
+        for file in std::mem::take(&mut self.absent) {
+            let absent = self.moved.absent_file(file.place()).flatten();
+            book.put_absent(AbsentEntry {
+                restoring: absent.is_some_and(|a| a.restoring),
+                plan: file.plan,
+                guid: file.guid,
+                created: file.created,
+            });
+        }
+        book
     }
 
     /// Our part of the boot page as redo left it, which may be newer than what the file said at first.
@@ -528,6 +579,7 @@ impl Opening<'_> {
 
     fn open_space(&self, hooks: &Arc<Hooks>) -> Result<Arc<Space>, EngineError> {
         let mut groups: Vec<u16> = self.files.values().map(|f| f.filegroup).collect();
+        groups.extend(self.absent.iter().map(|f| f.plan.filegroup));
         groups.sort_unstable();
         groups.dedup();
         // Names and flags come from the catalog, which needs the space first.
@@ -549,7 +601,11 @@ impl Opening<'_> {
             catalog: Some(Arc::clone(hooks) as _),
             trace: Some(Arc::clone(hooks) as _),
         };
-        Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))
+        let space = Space::open(Arc::clone(&self.store), config).map_err(|e| self.truncated(e))?;
+        for file in &self.absent {
+            space.set_offline(file.plan.filegroup, true);
+        }
+        Ok(space)
     }
 
     /// 5125 in SQL Server's words: redo has made a header say more than there is of its file.
@@ -577,6 +633,26 @@ impl Opening<'_> {
 }
 
 impl Database {
+    /// Removes files that were being made or removed, and writes what the recovery has changed.
+    fn settle_opened(
+        &self,
+        defunct: &[(FileId, PathBuf)],
+        read_only: bool,
+    ) -> Result<(), EngineError> {
+        let paths = self.files.paths();
+        crate::checking::remove_leftovers(&*self.shared.volume, &paths)?;
+        self.clear_away(defunct)?;
+        self.write_identity()?;
+        match read_only {
+            true => self.come_to_rest(true),
+            false => {
+                self.checkpoint_now(CheckpointOptions::default())?;
+                self.release_tails();
+                Ok(())
+            }
+        }
+    }
+
     fn tell_recovered(&self, analysis: &Analysis, undone: u64, begun: Moment, phases: Phases) {
         if analysis.clean {
             return;

@@ -21,8 +21,14 @@
 //! database u16, and an LSN u64. Phase 9 is 5, and then the binding GUID of the files that were
 //! backed up. Phase 10 is 9, and then the count of recovery forks u16, and of each its GUID and its first LSN
 //! u64, the present one first. A text: its length u32, and UTF-8.
+//!
+//! Phases 11 and 12 are 0 and 10 of a database with absent files. At their end: the count of these files u16,
+//! and the files; an LSN u64; source GUID, and recovery forks as above. Then 0, or 1 and of the piece that is
+//! being restored the same: files, source, forks.
+//!
+//! Phase 13 (in standby) is 10 with the path of the undo file at its end.
 
-use super::listed::{Link, Listed, Phase};
+use super::listed::{Absent, Link, Listed, Phase, Piece};
 use crate::files::FilePlan;
 use furrow_format::{FileGrowth, Fork, Forks, Lsn};
 use furrow_io::{Access, File, Fill, IoError, IoErrorKind, IoOp, Open, Volume};
@@ -38,6 +44,12 @@ const HEADER_BYTES: usize = 24;
 const RESTORING_FROM: u8 = 9;
 /// The same, with its recovery forks.
 const RESTORING_ON: u8 = 10;
+/// Phase of a database that is whole but for absent files.
+const WHOLE_WITHOUT: u8 = 11;
+/// Phase of a database that is being restored without some files.
+const RESTORING_WITHOUT: u8 = 12;
+/// Phase of a database in standby.
+const STANDBY: u8 = 13;
 /// Files grow by whole units, so that most changes rewrite in place.
 const UNIT_BYTES: u64 = 4096;
 
@@ -50,6 +62,8 @@ pub(crate) struct DatabaseList {
     /// Databases whose closed files a repair or a backup of the log works on: they cannot be opened, replaced
     /// or removed meanwhile.
     pub(crate) repairing: Vec<u16>,
+    /// Databases that a revert makes ready or reverts: one revert at a time.
+    pub(crate) reverting: Vec<u16>,
 }
 
 impl DatabaseList {
@@ -72,6 +86,7 @@ impl DatabaseList {
             generation: 0,
             databases: Vec::new(),
             repairing: Vec::new(),
+            reverting: Vec::new(),
         }
     }
 
@@ -126,6 +141,7 @@ impl DatabaseList {
             generation,
             databases,
             repairing: Vec::new(),
+            reverting: Vec::new(),
         };
         if !same {
             list.copy();
@@ -243,29 +259,87 @@ fn encode_origin(out: &mut Vec<u8>, link: &Link) {
         out.extend_from_slice(&link.source);
     }
     if !forks.is_empty() {
-        out.extend_from_slice(&(forks.len() as u16).to_le_bytes());
-    }
-    for fork in forks {
-        out.extend_from_slice(&fork.id.0);
-        out.extend_from_slice(&fork.first.0.to_le_bytes());
+        encode_forks(out, &link.forks);
     }
 }
 
 fn decode_origin(body: &mut Reader<'_>, number: u8) -> Option<Link> {
     let mut link = Link::default();
-    if matches!(number, RESTORING_FROM | RESTORING_ON) {
+    if matches!(number, RESTORING_FROM | RESTORING_ON | RESTORING_WITHOUT) {
         link.source = body.array()?;
     }
-    if number == RESTORING_ON {
-        let count = u16::from_le_bytes(body.array()?);
-        let fork = |_| {
-            let (id, first) = (Guid(body.array()?), u64::from_le_bytes(body.array()?));
-            let first = Lsn(first);
-            Some(Fork { id, first })
-        };
-        link.forks = Forks::of((0..count).map(fork).collect::<Option<Vec<_>>>()?);
+    if matches!(number, RESTORING_ON | RESTORING_WITHOUT) {
+        link.forks = decode_forks(body)?;
     }
     Some(link)
+}
+
+fn encode_forks(out: &mut Vec<u8>, forks: &Forks) {
+    out.extend_from_slice(&(forks.all().len() as u16).to_le_bytes());
+    for fork in forks.all() {
+        out.extend_from_slice(&fork.id.0);
+        out.extend_from_slice(&fork.first.0.to_le_bytes());
+    }
+}
+
+fn decode_forks(body: &mut Reader<'_>) -> Option<Forks> {
+    let count = u16::from_le_bytes(body.array()?);
+    let fork = |_| {
+        let (id, first) = (Guid(body.array()?), u64::from_le_bytes(body.array()?));
+        let first = Lsn(first);
+        Some(Fork { id, first })
+    };
+    Some(Forks::of((0..count).map(fork).collect::<Option<Vec<_>>>()?))
+}
+
+/// Source and recovery forks, both always.
+fn encode_way(out: &mut Vec<u8>, link: &Link) {
+    out.extend_from_slice(&link.source);
+    encode_forks(out, &link.forks);
+}
+
+fn decode_way(body: &mut Reader<'_>) -> Option<Link> {
+    Some(Link {
+        source: body.array()?,
+        forks: decode_forks(body)?,
+        ..Link::default()
+    })
+}
+
+fn decode_layout(body: &mut Reader<'_>) -> Option<Vec<FilePlan>> {
+    let files = u16::from_le_bytes(body.array()?);
+    (0..files).map(|_| decode_file(body)).collect()
+}
+
+fn encode_absent(out: &mut Vec<u8>, absent: &Absent) {
+    encode_layout(out, &absent.files);
+    out.extend_from_slice(&absent.point.0.to_le_bytes());
+    encode_way(out, &absent.origin);
+    out.push(u8::from(absent.piece.is_some()));
+    if let Some(piece) = &absent.piece {
+        encode_layout(out, &piece.layout);
+        encode_way(out, &piece.link);
+    }
+}
+
+fn decode_absent(body: &mut Reader<'_>) -> Option<Absent> {
+    let files = decode_layout(body)?;
+    let point = Lsn(u64::from_le_bytes(body.array()?));
+    let origin = decode_way(body)?;
+    let piece = match body.array()? {
+        [0] => None,
+        [1] => Some(Piece {
+            layout: decode_layout(body)?,
+            link: decode_way(body)?,
+        }),
+        _ => return None,
+    };
+    Some(Absent {
+        files,
+        point,
+        origin,
+        piece,
+    })
 }
 
 fn decode_file(body: &mut Reader<'_>) -> Option<FilePlan> {
@@ -296,20 +370,30 @@ fn decode_file(body: &mut Reader<'_>) -> Option<FilePlan> {
 fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
     let mut body = Vec::new();
     for database in databases {
-        body.extend_from_slice(&database.id.to_le_bytes());
-        body.push(match database.phase {
+        debug_assert!(
+            database.phase != Phase::Piece,
+            "it is part of the entry of its database"
+        );
+        let phase = match database.phase {
+            Phase::Whole if !database.absent.is_empty() => WHOLE_WITHOUT,
             Phase::Whole => 0,
             Phase::Creating => 1,
             Phase::Dropping => 2,
             Phase::ReadOnly => 3,
             Phase::Temporary => 4,
+            Phase::Restoring if !database.absent.is_empty() => RESTORING_WITHOUT,
             Phase::Restoring if !database.link.forks.is_empty() => RESTORING_ON,
             Phase::Restoring if database.link.source != [0; 16] => RESTORING_FROM,
             Phase::Restoring => 5,
             Phase::Snapshot => 6,
             Phase::StaleSnapshot => 7,
             Phase::Reverting => 8,
-        });
+            Phase::Standby => STANDBY,
+            // It is part of the entry of its database.
+            Phase::Piece => continue,
+        };
+        body.extend_from_slice(&database.id.to_le_bytes());
+        body.push(phase);
         body.extend_from_slice(&database.binding);
         text(&mut body, &database.name);
         body.extend_from_slice(&(database.paths.len() as u16).to_le_bytes());
@@ -323,8 +407,17 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             body.extend_from_slice(&database.link.database.to_le_bytes());
             body.extend_from_slice(&database.link.lsn.0.to_le_bytes());
         }
-        if database.phase == Phase::Restoring {
-            encode_origin(&mut body, &database.link);
+        match phase {
+            RESTORING_WITHOUT => encode_way(&mut body, &database.link),
+            STANDBY => {
+                encode_way(&mut body, &database.link);
+                text(&mut body, &database.link.undo.to_string_lossy());
+            }
+            _ if database.phase == Phase::Restoring => encode_origin(&mut body, &database.link),
+            _ => {}
+        }
+        if matches!(phase, WHOLE_WITHOUT | RESTORING_WITHOUT) {
+            encode_absent(&mut body, &database.absent);
         }
     }
     let mut out = MAGIC.to_vec();
@@ -405,12 +498,13 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
         let id = u16::from_le_bytes(body.array()?);
         let [number] = body.array()?;
         let phase = match number {
-            0 => Phase::Whole,
+            0 | WHOLE_WITHOUT => Phase::Whole,
             1 => Phase::Creating,
             2 => Phase::Dropping,
             3 => Phase::ReadOnly,
             4 => Phase::Temporary,
-            5 | RESTORING_FROM | RESTORING_ON => Phase::Restoring,
+            5 | RESTORING_FROM | RESTORING_ON | RESTORING_WITHOUT => Phase::Restoring,
+            STANDBY => Phase::Standby,
             6 => Phase::Snapshot,
             7 => Phase::StaleSnapshot,
             8 => Phase::Reverting,
@@ -421,20 +515,25 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
         let paths = (0..count)
             .map(|_| body.text().map(PathBuf::from))
             .collect::<Option<_>>()?;
-        let files = match phase.has_layout() {
-            true => u16::from_le_bytes(body.array()?),
-            false => 0,
+        let layout = match phase.has_layout() {
+            true => decode_layout(&mut body)?,
+            false => Vec::new(),
         };
-        let layout = (0..files)
-            .map(|_| decode_file(&mut body))
-            .collect::<Option<_>>()?;
-        let link = match phase.has_link() {
+        let mut link = match phase.has_link() {
             true => Link {
                 database: u16::from_le_bytes(body.array()?),
                 lsn: Lsn(u64::from_le_bytes(body.array()?)),
                 ..Link::default()
             },
+            false if phase == Phase::Standby => decode_way(&mut body)?,
             false => decode_origin(&mut body, number)?,
+        };
+        if phase == Phase::Standby {
+            link.undo = PathBuf::from(body.text()?);
+        }
+        let absent = match number {
+            WHOLE_WITHOUT | RESTORING_WITHOUT => decode_absent(&mut body)?,
+            _ => Absent::default(),
         };
         databases.push(Listed {
             id,
@@ -444,6 +543,7 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             paths,
             layout,
             link,
+            absent,
         });
     }
     Some((generation, databases))
@@ -468,6 +568,7 @@ mod tests {
             paths,
             layout: Vec::new(),
             link: Link::default(),
+            absent: Absent::default(),
         }
     }
 

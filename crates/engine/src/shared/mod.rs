@@ -6,9 +6,9 @@ mod moved;
 mod reserved;
 
 pub(crate) use list::DatabaseList;
-pub(crate) use listed::{Link, Listed, Phase};
+pub(crate) use listed::{Absent, Link, Listed, Phase};
 pub(crate) use moved::Moved;
-pub(crate) use reserved::Reserved;
+pub(crate) use reserved::{Reserved, Reverting};
 
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicI32, AtomicU32, Ordering};

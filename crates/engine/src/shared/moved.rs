@@ -1,10 +1,14 @@
 //! Where the files of a database are, when not where its catalog says.
 
 use super::Shared;
+use super::listed::AbsentFile;
+use crate::files::UndoFile;
 use furrow_format::{Forks, Lsn};
+use furrow_io::File;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Where files are now that the catalog knows by other paths: matched by file name.
 #[derive(Debug, Clone, Default)]
@@ -18,12 +22,23 @@ pub(crate) struct Moved {
     pub(crate) at: BTreeMap<u16, PathBuf>,
     /// The primary file's directory: files that are not at their place are looked for there.
     pub(crate) home: PathBuf,
+    /// Files that the database is opened without.
+    pub(crate) absent: BTreeMap<u16, AbsentFile>,
+    /// Of a database that comes to standby: what its files held goes there before they are written.
+    pub(crate) undo: Option<Arc<UndoFile>>,
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
 }
 
 impl Moved {
+    /// The file of this number and filegroup as an absent one: all files of a filegroup are, or none is.
+    pub(crate) fn absent_file(&self, (id, filegroup): (u16, u16)) -> Option<Option<&AbsentFile>> {
+        let mut all = self.absent.values();
+        let same_group = |file: &AbsentFile| file.plan.filegroup == filegroup;
+        (filegroup != 0 && all.any(same_group)).then(|| self.absent.get(&id))
+    }
+
     /// Whether it is a restore that ends.
     pub(crate) fn is_restore(&self) -> bool {
         !self.by_id.is_empty()
@@ -43,6 +58,18 @@ impl Moved {
                 let text = format!("the log of a restore ends with record {end}");
                 Err(EngineError::Damaged(text))
             }
+        }
+    }
+
+    /// A file as a database in standby opens it; any other as it is.
+    pub(crate) fn guarded(
+        &self,
+        file: Arc<dyn File>,
+        id: u16,
+    ) -> Result<Arc<dyn File>, EngineError> {
+        match &self.undo {
+            Some(undo) => Ok(undo.guard(file, id)?),
+            None => Ok(file),
         }
     }
 

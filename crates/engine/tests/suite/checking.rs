@@ -2,16 +2,16 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
-use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
+use crate::tables_common::{House, bigint, config, house_of, house_on, int, n, s, varchar};
 use furrow_check::{Depth, Options, Progress};
 use furrow_engine::{Checked, ColumnSpec, EngineError, IndexSpec, Session, TableSpec};
 use furrow_format::{PAGE_SIZE, PageId};
 use furrow_io::random::{Rng, SeededRng, seeded};
-use furrow_io::{Access, Open, Volume, thread};
+use furrow_io::{Access, File, IoError, MemoryVolume, Open, Space, Volume, thread};
 use furrow_types::Value;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 
 const WRITERS: i64 = 16;
 
@@ -143,7 +143,7 @@ fn beside_writers(seed: u64, checks: usize) {
         }
     });
     let left = house.volume.list(Path::new("d")).unwrap();
-    let is_spill = |path: &&std::path::PathBuf| path.to_string_lossy().contains("MSSQL_DBCC");
+    let is_spill = |path: &&PathBuf| path.to_string_lossy().contains("MSSQL_DBCC");
     assert_eq!(left.iter().find(is_spill), None);
 }
 
@@ -208,6 +208,125 @@ fn a_check_beside_writers_finds_a_page_that_was_damaged_on_the_disk() {
             assert!(named, "{victim}: {:?}", report.findings);
         }
     });
+}
+
+/// A volume through whose open files a test can write, as a device does that damages what it has.
+#[derive(Debug)]
+struct Tapped {
+    inner: MemoryVolume,
+    open: Mutex<Vec<(PathBuf, Weak<dyn File>)>>,
+}
+
+impl Tapped {
+    /// Flips a bit of a page of a file that is open.
+    fn damage(&self, path: &Path, page: PageId, byte: usize) {
+        let open = self.open.lock().unwrap();
+        let mut files = open.iter().rev().filter(|(known, _)| known == path);
+        let file = files.find_map(|(_, file)| file.upgrade()).unwrap();
+        let mut bytes = vec![0; PAGE_SIZE];
+        let offset = u64::from(page.page.0) * PAGE_SIZE as u64;
+        file.read_at(offset, &mut bytes).unwrap();
+        bytes[byte] ^= 8;
+        file.write_at(offset, &bytes).unwrap();
+    }
+}
+
+impl Volume for Tapped {
+    fn open(&self, path: &Path, how: Open, access: Access) -> Result<Arc<dyn File>, IoError> {
+        let file = self.inner.open(path, how, access)?;
+        let entry = (path.to_path_buf(), Arc::downgrade(&file));
+        self.open.lock().unwrap().push(entry);
+        Ok(file)
+    }
+
+    fn exists(&self, path: &Path) -> Result<bool, IoError> {
+        self.inner.exists(path)
+    }
+
+    fn list(&self, dir: &Path) -> Result<Vec<PathBuf>, IoError> {
+        self.inner.list(dir)
+    }
+
+    fn create_dir(&self, dir: &Path) -> Result<(), IoError> {
+        self.inner.create_dir(dir)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), IoError> {
+        self.inner.remove(path)
+    }
+
+    fn space(&self, dir: &Path) -> Result<Space, IoError> {
+        self.inner.space(dir)
+    }
+}
+
+/// A table that no writer changes is damaged on the disk while 16 of them work.
+fn planted(seed: u64) {
+    println!("FURROW_SEED={seed}");
+    let mut rng = seeded(seed);
+    let volume = Arc::new(Tapped {
+        inner: MemoryVolume::new(),
+        open: Mutex::default(),
+    });
+    let house = house_on(Arc::clone(&volume) as _, 3, config());
+    let mut session = house.session();
+    for spec in [clustered(), heap()] {
+        session.create_table(&spec).unwrap();
+    }
+    let spec = TableSpec::new("still")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .column(ColumnSpec::new("note", varchar(300)).not_null())
+        .primary_key(["id"])
+        .index(IndexSpec::new("by_note", ["note"]));
+    let still = session.create_table(&spec).unwrap();
+    for id in 0..600 {
+        let note = s(&format!("{:0100}", rng.random_range(0..1_000_000_i64)));
+        session.insert(&still, &[n(id), note]).unwrap();
+    }
+    house.db.checkpoint().unwrap();
+    let index = &still.indexes()[rng.random_range(0..still.indexes().len())];
+    let pages = house.db.pages_of(index.rowset()).unwrap();
+    let victim = pages[rng.random_range(0..pages.len())];
+    let files = house.db.file_list().unwrap().into_iter();
+    let file = files
+        .into_iter()
+        .find(|file| file.id == victim.file)
+        .unwrap();
+    let object = still.id().0;
+    drop((session, still));
+    let (done, committed) = (AtomicBool::new(false), AtomicU64::new(0));
+    thread::scope(|scope| {
+        let (house, done, committed) = (&house, &done, &committed);
+        let _ends = Ends(done);
+        for who in 0..WRITERS {
+            scope.spawn(move || write(house, seed, who, done, committed));
+        }
+        let report = check(house, Depth::Full).report;
+        assert!(report.is_clean(), "seed {seed}: {:?}", report.findings);
+        volume.damage(&file.path, victim, rng.random_range(0..PAGE_SIZE));
+        let target = committed.load(Ordering::Relaxed) + 20;
+        while committed.load(Ordering::Relaxed) < target {
+            thread::yield_now();
+        }
+        for depth in [Depth::Physical, Depth::Full] {
+            let findings = check(house, depth).report.findings;
+            let named = findings.iter().any(|f| f.names(victim));
+            assert!(named, "seed {seed}, {victim}: {findings:?}");
+            let of_others = |f: &&furrow_check::Finding| {
+                f.subject.as_ref().is_some_and(|s| s.object_id != object)
+            };
+            assert_eq!(findings.iter().find(of_others), None, "seed {seed}");
+        }
+    });
+}
+
+#[test]
+fn a_check_beside_sixteen_writers_finds_damage_that_is_planted_meanwhile() {
+    let variable = |name| std::env::var(name).ok().and_then(|s| s.parse().ok());
+    match variable("FURROW_SEED") {
+        Some(seed) => planted(seed),
+        None => (1..=variable("FURROW_RUNS").unwrap_or(2)).for_each(planted),
+    }
 }
 
 /// Tells writers to end when it is dropped.

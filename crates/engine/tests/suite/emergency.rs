@@ -17,6 +17,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 const LOG: &str = "d/l.ldf";
+/// The number of the second data file: the log has 2.
+const SECOND: FileId = FileId(3);
 
 /// What becomes of the log.
 #[derive(Debug, Clone, Copy)]
@@ -222,10 +224,20 @@ fn an_emergency_repair_that_a_power_loss_cuts_short_is_finished_or_forgotten() {
 fn torn_without_its_log(rng: &mut SeededRng, n: u64) -> (SimVolume, Vec<PageId>) {
     let volume = new_volume();
     let instance = start(&volume).unwrap();
-    let database = instance
-        .create_database(&spec(FileSpec::new("L", LOG).size_mb(2)))
-        .unwrap();
+    let log = FileSpec::new("L", LOG).size_mb(2);
+    let second = FileSpec::new("D2", "d/d2.ndf").size_mb(2);
+    let database = instance.create_database(&spec(log).file(second)).unwrap();
     fill(&database, rng);
+    database.checkpoint().unwrap();
+    // Pages that are on the disk already, and change: their images are needed.
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("c").unwrap();
+    for id in 0..150 {
+        let key = table.row_key(&[Value::BigInt(id)]).unwrap();
+        let changed = [(1, crate::tables_common::s("changed"))];
+        session.update(&table, &key, &changed).unwrap();
+    }
+    drop((session, table));
     volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
     let _interrupted = database.checkpoint();
     volume.power_off();
@@ -234,10 +246,14 @@ fn torn_without_its_log(rng: &mut SeededRng, n: u64) -> (SimVolume, Vec<PageId>)
     let volume = volume.crash(&Crash::Torn { seed: rng.random() });
     volume.remove(Path::new(LOG)).unwrap();
     let probe = volume.fork();
-    let open = |path| probe.open(Path::new(path), Open::Existing, Access::Data);
-    let (file, images) = (open("d/p.mdf").unwrap(), open("d/p.mdf.dw").unwrap());
-    let stats = double_write::repair(&*file, &*images, FileId(1)).unwrap();
-    (volume, stats.restored)
+    let open = |path: &str| probe.open(Path::new(path), Open::Existing, Access::Data);
+    let mut torn = Vec::new();
+    for (path, id) in [("d/p.mdf", FileId(1)), ("d/d2.ndf", SECOND)] {
+        let (file, images) = (open(path).unwrap(), open(&format!("{path}.dw")).unwrap());
+        let stats = double_write::repair(&*file, &*images, id).unwrap();
+        torn.extend(stats.restored);
+    }
+    (volume, torn)
 }
 
 #[test]
@@ -245,13 +261,14 @@ fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repai
     let seed = test_seed();
     println!("FURROW_SEED={seed}");
     let mut rng = seeded(seed);
-    let mut seen = 0;
-    for n in (1..=15).cycle().take(120) {
+    let (mut seen, mut of_second) = (0, 0);
+    for n in (1..=20).cycle().take(120) {
         let (volume, torn) = torn_without_its_log(&mut rng, n);
         if torn.is_empty() {
             continue;
         }
         seen += 1;
+        let is_second = torn.iter().any(|page| page.file == SECOND);
         let instance = start(&volume).unwrap();
         enter(&instance).unwrap();
         // A catalog of which a part was in the log alone may not be one that can be opened.
@@ -265,6 +282,7 @@ fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repai
             .filter(|page| torn.contains(page))
             .collect();
         assert_eq!(unread, Vec::<PageId>::new(), "seed {seed}, {n}: {torn:?}");
+        of_second += u32::from(is_second);
         // Pages that had not been written at all were in the log alone.
         let lost: Vec<PageId> = (repaired.losses.iter())
             .flat_map(|loss| loss.pages.iter().copied())
@@ -281,8 +299,12 @@ fn pages_that_were_being_written_when_the_log_was_lost_are_put_back_by_the_repai
         }
         instance.abandon();
     }
-    println!("{seen} machines with torn pages");
+    println!("{seen} machines with torn pages, {of_second} of the second file");
     assert!(seen > 0, "no machine has torn pages");
+    assert!(
+        of_second > 0,
+        "no machine has torn pages of the second file"
+    );
 }
 
 #[test]
@@ -321,6 +343,28 @@ fn a_repair_in_emergency_is_refused_where_a_new_log_would_hide_the_fault() {
     let database = instance.database("Db").unwrap();
     assert_eq!(database.options().user_access, UserAccess::Single);
     assert_eq!(volume.contents(Path::new(LOG)).unwrap(), log);
+}
+
+#[test]
+fn an_emergency_repair_that_fails_keeps_a_copy_of_the_log_only_where_a_journal_is_left() {
+    let ready = without_its_log(&mut seeded(11), Hurt::Zeroed);
+    let mut removed = 0;
+    for n in 1..=40 {
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        volume.inject(Fault::new(Ops::Changes, Effect::NoSpace).nth(n));
+        if repair(&instance).is_ok() {
+            instance.abandon();
+            continue;
+        }
+        let exists = |path: &str| volume.exists(Path::new(path)).unwrap();
+        let journal = exists("d/p.mdf_MSSQL_REPAIR");
+        assert!(journal || !exists("d/l.ldf.lost"), "operation {n}");
+        removed += u32::from(!journal);
+        instance.abandon();
+    }
+    assert!(removed > 0, "no repair failed before its journal was there");
 }
 
 /// Starts the machine: the database is ONLINE and sound, or as it was before the repair, which works then.

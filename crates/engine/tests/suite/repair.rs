@@ -6,10 +6,10 @@ use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
 use furrow_check::{Options, Progress};
 use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, Session, TableSpec};
 use furrow_format::{PAGE_SIZE, PageId, RecoveryModel};
-use furrow_io::{Access, Open, Volume};
+use furrow_io::{Access, AlignedBuf, Open, Volume};
 use furrow_types::{Guid, Value};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 const ROWS: i64 = 2_000;
 
@@ -183,4 +183,129 @@ fn after_a_repair_the_log_chain_begins_anew() {
     assert_eq!(differential.err().unwrap().number(), 3035);
     full(&db);
     drop(db.begin_log_backup().unwrap());
+}
+
+#[test]
+fn a_repair_beside_a_running_check_is_refused_and_changes_nothing() {
+    let (house, page) = damaged();
+    let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
+    let refused = Mutex::new(Vec::new());
+    let listener = |_: Progress| {
+        let repaired = instance.repair_database(&name, &Options::default(), &mut |_| true);
+        refused.lock().unwrap().push(repaired.unwrap_err().number());
+        refused
+            .lock()
+            .unwrap()
+            .push(instance.close_database(&name).unwrap_err().number());
+        true
+    };
+    let options = Options {
+        workers: 1,
+        ..Options::default()
+    };
+    let checked = house.db.check_consistency(options, &listener).unwrap();
+    let refused = refused.into_inner().unwrap();
+    assert!(!refused.is_empty() && refused.iter().all(|number| *number == 3702));
+    assert!(checked.report.findings.iter().any(|f| f.page == Some(page)));
+    assert_eq!(house.db.users(), 0, "the check is over");
+    drop(house);
+    let repaired = instance.repair_database(&name, &Options::default(), &mut |_| true);
+    assert!(repaired.unwrap().left.is_empty());
+    instance.database(&name).unwrap();
+}
+
+#[test]
+fn base_tables_lie_where_every_database_has_them() {
+    let house = house_of(3);
+    house.db.checkpoint().unwrap();
+    let units: Vec<furrow_format::catalog::AllocUnit> = {
+        let paths = house.db.file_list().unwrap().into_iter();
+        let paths: Vec<PathBuf> = paths.filter(|f| f.filegroup != 0).map(|f| f.path).collect();
+        drop(house.instance.shut_down());
+        let files = furrow_datafile::DataFiles::open(&*house.volume, &paths).unwrap();
+        let pages = furrow_datafile::Pages::new(&files);
+        let database = furrow_datafile::Database::open(&pages).unwrap();
+        database.alloc_units().to_vec()
+    };
+    for (table, root, iam) in furrow_check::BASE_PLACES {
+        let tables = furrow_format::catalog::BASE_TABLES.into_iter();
+        let id = tables
+            .filter(|t| t.id == table)
+            .map(|t| t.unit_id().0)
+            .next();
+        let unit = units
+            .iter()
+            .find(|unit| Some(unit.auid as u64) == id)
+            .unwrap();
+        let place = (PageId::new(1, root), PageId::new(1, iam));
+        assert_eq!((unit.pgroot, unit.pgfirstiam), place, "table {table}");
+    }
+    assert_eq!(
+        furrow_check::BASE_PLACES.len(),
+        furrow_format::catalog::BASE_TABLES.len()
+    );
+}
+
+/// The first page of a base table, in file 1.
+fn base_page(table: i32) -> PageId {
+    let place = furrow_check::BASE_PLACES
+        .into_iter()
+        .find(|place| place.0 == table);
+    PageId::new(1, place.unwrap().1)
+}
+
+#[test]
+fn a_database_whose_catalog_lost_a_page_is_repaired_and_keeps_the_rows_of_its_tables() {
+    // sysschobjs: the names of all objects. sysiscols: the columns of all indexes.
+    for table in [34, 55] {
+        let house = filled();
+        let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
+        let volume = Arc::clone(&house.volume);
+        let path = house.db.file_list().unwrap().remove(0).path;
+        let object = house.session().table("t").unwrap().id().0;
+        drop(house);
+        instance.close_database(&name).unwrap();
+        damage(&*volume, &path, base_page(table));
+        let repaired = {
+            let files = furrow_datafile::DataFiles::open(&*volume, &paths_of(&*volume)).unwrap();
+            furrow_check::repair(&files, &Options::default(), (None, None)).unwrap()
+        };
+        assert!(repaired.left.is_empty(), "{table}: {:?}", repaired.left);
+        assert!(!repaired.notes.is_empty(), "{table}: what was lost is said");
+        for (id, page) in &repaired.pages {
+            let paths = paths_of(&*volume);
+            let path = paths
+                .iter()
+                .find(|p| number_of(&*volume, p) == id.file)
+                .unwrap();
+            let file = volume.open(path, Open::Existing, Access::Data).unwrap();
+            let at = u64::from(id.page.0) * PAGE_SIZE as u64;
+            file.write_at(at, &AlignedBuf::copy_of(&**page)).unwrap();
+        }
+        let db = instance.reopen_database(&name).unwrap();
+        let mut session = Session::new(&db).unwrap();
+        let called = match table {
+            34 => format!("lost_table_{object}"),
+            _ => "t".to_owned(),
+        };
+        let table = session.table(&called).unwrap();
+        for id in 0..ROWS {
+            assert!(session.get(&table, &[n(id)]).unwrap().is_some(), "row {id}");
+        }
+        session
+            .insert(&table, &[n(ROWS), Value::Int(1), s("new")])
+            .unwrap();
+    }
+}
+
+fn paths_of(volume: &dyn Volume) -> Vec<PathBuf> {
+    let mut paths = volume.list(Path::new("d")).unwrap();
+    paths.retain(|path| path.extension().is_some_and(|e| e == "mdf" || e == "ndf"));
+    paths
+}
+
+fn number_of(volume: &dyn Volume, path: &Path) -> furrow_format::FileId {
+    let mut files = furrow_datafile::DataFiles::new();
+    let file = volume.open(path, Open::ReadOnly, Access::Data).unwrap();
+    files.add(file).unwrap()
 }

@@ -648,8 +648,9 @@ fn a_cancelled_create_leaves_nothing() {
     expect(&instance, "one", &rows(&database), "after a cancelled one");
 }
 
-#[test]
-fn while_a_revert_makes_itself_ready_other_databases_come_and_go() {
+/// Reverts to a snapshot, and returns the number of what another thread gets meanwhile: before anything is
+/// written to the database.
+fn meanwhile(look: fn(&Instance) -> u32) -> u32 {
     let volume = ready();
     let instance = start(&volume).unwrap();
     instance.create_snapshot(&snapshot("one")).unwrap();
@@ -662,15 +663,28 @@ fn while_a_revert_makes_itself_ready_other_databases_come_and_go() {
         }
         let (other, sender) = (Arc::clone(&other), done.0.clone());
         let (told, heard) = mpsc::channel();
-        let look = move || {
-            let made = other.set_emergency("nothing").unwrap_err().number();
-            told.send(made).unwrap();
-        };
+        let look = move || told.send(look(&other)).unwrap();
         furrow_io::thread::spawn_named("other", look).unwrap();
         let made = heard.recv_timeout(std::time::Duration::from_secs(60));
         sender.send(made.unwrap_or(0)).unwrap();
     });
-    instance.revert_to_snapshot("Db", "one").unwrap();
+    let database = instance.revert_to_snapshot("Db", "one").unwrap();
+    assert_eq!(database.state(), DatabaseState::Online);
+    done.1.recv().unwrap()
+}
+
+#[test]
+fn while_a_revert_makes_itself_ready_other_databases_come_and_go() {
     // 911: the list of databases was looked at.
-    assert_eq!(done.1.recv().unwrap(), 911);
+    let look = |other: &Instance| other.set_emergency("nothing").unwrap_err().number();
+    assert_eq!(meanwhile(look), 911);
+}
+
+#[test]
+fn of_two_reverts_at_once_one_is_refused_and_the_other_done() {
+    let look = |other: &Instance| {
+        let refused = other.revert_to_snapshot("Db", "one");
+        refused.unwrap_err().number()
+    };
+    assert_eq!(meanwhile(look), 3101);
 }

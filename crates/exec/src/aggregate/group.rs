@@ -12,7 +12,8 @@ use furrow_types::{DataType, TypeId, Value};
 use std::borrow::Cow;
 
 /// The state of one group.
-pub(super) struct Group {
+#[derive(Debug)]
+pub(crate) struct Group {
     accumulators: Vec<Accumulator>,
     /// Values seen, of DISTINCT calls.
     seen: Vec<Option<KeyTable>>,
@@ -57,6 +58,28 @@ impl AggregatePlan {
             waiting: vec![Vec::new(); self.calls.len()],
             grant: Grant::new(&cx.memory),
         }
+    }
+
+    /// Adds what another group of the same key has seen: of calls without DISTINCT and without an order.
+    pub(super) fn add_group(&self, to: &mut Group, other: &Group) -> Result<()> {
+        let calls = self.calls.iter().zip(&mut to.accumulators);
+        for ((call, mine), theirs) in calls.zip(&other.accumulators) {
+            debug_assert!(
+                call.distinct.is_none() && call.order.is_empty(),
+                "the values of these calls are not all in the accumulator"
+            );
+            let before = mine.outside_bytes();
+            mine.merge(&call.bound, theirs)?;
+            let more = mine.outside_bytes().saturating_sub(before);
+            if more > 0 {
+                // As in `feed`.
+                let taken = to.grant.take(more);
+                if mine.outside_bytes() > LONG_BYTES {
+                    taken?;
+                }
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn feed(

@@ -1,15 +1,19 @@
 //! Grouping and aggregates.
 //!
 //! Groups are stored in a table by key and given out in the order in which they came up, as far as there is
-//! memory for them ([`rounds`]). Grouping sets are groups of their own: a column that a set leaves out is
-//! NULL in it, and GROUPING returns 1 for it.
+//! memory for them ([`rounds`]). Of a parallel scan each thread groups a part of the rows ([`partial`]).
+//! Grouping sets are groups of their own: a column that a set leaves out is NULL in it, and GROUPING returns
+//! 1 for it.
 
 mod group;
+mod partial;
 mod rounds;
+
+pub(crate) use partial::Partial;
 
 use super::batch::{Batches, Lane};
 use super::expr::Expr;
-use super::operator::{Cursor, Plan, Ready};
+use super::operator::{Cursor, Plan};
 use super::sort::SortKey;
 use furrow_context::context::Context;
 use furrow_context::error::Result;
@@ -117,6 +121,12 @@ impl AggregatePlan {
         if !self.groups.is_empty() || self.sets.len() > 1 {
             return Ok(Cursor::new(self.open_groups(cx)?));
         }
+        let group = self.whole(cx)?;
+        self.open_one(group, cx)
+    }
+
+    /// The group of all rows.
+    fn whole(&self, cx: &mut Context) -> Result<Group> {
         let mut group = self.start(cx);
         let mut late = self.no_late();
         if self.by_page(&mut group, cx)?.is_none() {
@@ -125,8 +135,6 @@ impl AggregatePlan {
             })?;
             self.feed_late(std::slice::from_mut(&mut group), late, cx)?;
         }
-        let mut out = Vec::new();
-        self.finish(group, &mut out, cx)?;
-        Ok(Cursor::new(Ready::new(vec![out])))
+        Ok(group)
     }
 }

@@ -13,7 +13,7 @@ use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
 
 /// A round.
-struct Round<'p> {
+pub(crate) struct Round<'p> {
     plan: &'p AggregatePlan,
     /// Whether there is one set, of all columns; else a key ends in the number of its set.
     plain: bool,
@@ -36,7 +36,7 @@ pub(super) struct Grouped<'p> {
 }
 
 impl<'p> Round<'p> {
-    fn new(plan: &'p AggregatePlan, level: u32, cx: &Context) -> Round<'p> {
+    pub(super) fn new(plan: &'p AggregatePlan, level: u32, cx: &Context) -> Round<'p> {
         let mut types: Vec<DataType> = plan.groups.iter().map(|g| g.1).collect();
         let whole = |set: &Vec<usize>| (0..plan.groups.len()).all(|at| set.contains(&at));
         let plain = plan.sets.len() == 1 && plan.sets.iter().all(whole);
@@ -56,7 +56,7 @@ impl<'p> Round<'p> {
     }
 
     /// Takes a row as one of a set.
-    fn take(&mut self, set: usize, row: &[Value], cx: &mut Context) -> Result<()> {
+    pub(super) fn take(&mut self, set: usize, row: &[Value], cx: &mut Context) -> Result<()> {
         self.key.clear();
         for (at, (expr, _)) in self.plan.groups.iter().enumerate() {
             let within = |set: &Vec<usize>| set.contains(&at);
@@ -87,6 +87,34 @@ impl<'p> Round<'p> {
             Some(group) => self.plan.feed((number, group), &mut self.late, row, cx),
             None => Ok(()),
         }
+    }
+
+    /// Whether rows of groups for which there is no memory have come.
+    pub(super) fn is_full(&self) -> bool {
+        self.apart.is_some()
+    }
+
+    /// Joins a group that another thread has computed; `false` where there is no memory for it.
+    pub(super) fn join(&mut self, key: &[Value], group: Group) -> Result<bool> {
+        let number = match self.table.place(key) {
+            Place::Full(_) => return Ok(false),
+            Place::New(_) => {
+                self.groups.push(group);
+                return Ok(true);
+            }
+            Place::Known(number) => number,
+        };
+        match self.groups.get_mut(number) {
+            Some(known) => self.plan.add_group(known, &group).map(|()| true),
+            None => Ok(true),
+        }
+    }
+
+    /// The keys with their groups, and what the keys take.
+    pub(super) fn into_groups(self) -> (Vec<Vec<Value>>, Vec<Group>, Grant) {
+        debug_assert!(self.apart.is_none(), "all groups are in memory");
+        let (keys, grant) = self.table.into_keys();
+        (keys, self.groups, grant)
     }
 
     fn finish(mut self, cx: &mut Context) -> Result<Grouped<'p>> {
@@ -134,6 +162,12 @@ impl AggregatePlan {
             }
             Ok(())
         })?;
+        self.grouped(round, cx)
+    }
+
+    /// The groups of a round that has all rows.
+    pub(super) fn grouped<'p>(&'p self, round: Round<'p>, cx: &mut Context) -> Result<Grouped<'p>> {
+        let sets = self.sets.len();
         let mut grouped = round.finish(cx)?;
         // Each set of no columns has its row even when there is nothing to group.
         if grouped.rows.as_slice().is_empty() {

@@ -52,9 +52,13 @@ const FILES: &str = "files";
 const CACHE: &str = "cache";
 const LAYOUT: &str = "layout";
 const QUERY: &str = "query";
+const DOP: &str = "dop";
 /// Seconds in which users work alone before a query begins beside them.
 const ALONE_S: f64 = 0.5;
 const TABLE: &str = "dbo.Scanned";
+/// Scans are divided among threads whatever they cost.
+const ANY_COST: &str = "EXEC sp_configure 'show advanced options', 1; RECONFIGURE; \
+                        EXEC sp_configure 'cost threshold for parallelism', 0; RECONFIGURE;";
 /// A row takes a page.
 const ROW_BYTES: u64 = 8192;
 /// Megabytes a second that loading and scanning are thought to take before any was seen.
@@ -167,6 +171,13 @@ impl Scan {
         of_cell.or(first).unwrap_or(Query::Count)
     }
 
+    /// The statement of a cell.
+    fn text_of(&self, cell: &Cell) -> String {
+        let of_cell = cell.count(DOP).and_then(|dop| u32::try_from(dop).ok());
+        let dop = of_cell.or_else(|| self.options.dops.first().copied());
+        self.query_of(cell).text_at(dop.unwrap_or(1))
+    }
+
     /// Fails where a count does not find all rows.
     fn check_count(&self, database: &str) -> Result<(), StepError> {
         let mut session = self.session(database).map_err(failed)?;
@@ -240,6 +251,10 @@ impl Experiment for Scan {
             let words: Vec<&str> = self.options.queries.iter().map(|q| q.word()).collect();
             factors.push(Factor::words(QUERY, &words));
         }
+        if self.options.dops.len() > 1 {
+            let dops: Vec<u64> = self.options.dops.iter().map(|n| u64::from(*n)).collect();
+            factors.push(Factor::counts(DOP, &dops));
+        }
         factors
     }
 
@@ -282,7 +297,7 @@ impl Experiment for Scan {
             steps: vec![
                 format!("once: make {} databases", self.variants().len()),
                 "cold: DBCC DROPCLEANBUFFERS; warm: one scan unmeasured".to_owned(),
-                self.query_of(cell).text().to_owned(),
+                self.text_of(cell),
             ],
         }
     }
@@ -300,6 +315,10 @@ impl Experiment for Scan {
                     ..Startup::default()
                 };
                 start_instance(self.target.as_mut(), &startup, context)?;
+                if self.options.is_parallel() {
+                    let mut session = self.target.connect().map_err(failed)?;
+                    session.batch(ANY_COST).map_err(failed)?;
+                }
                 is_started = true;
             }
             let made = self.layout(&place, files);
@@ -325,7 +344,7 @@ impl Experiment for Scan {
         let mut session = self.session(&database).map_err(failed)?;
         let text = match Scan::is_cold(cell) {
             true => "CHECKPOINT; DBCC DROPCLEANBUFFERS WITH NO_INFOMSGS;".to_owned(),
-            false => self.query_of(cell).text().to_owned(),
+            false => self.text_of(cell),
         };
         session.batch(&text).map(|_| ()).map_err(failed)
     }
@@ -348,7 +367,7 @@ impl Experiment for Scan {
             &BusyRows
         };
         let statement = Statement {
-            text: query.text().to_owned(),
+            text: self.text_of(cell),
             database: &database,
             users: self.options.beside,
             alone_s: ALONE_S,
@@ -426,8 +445,13 @@ impl Experiment for Scan {
             "A count scans the table in key order: a plan that sorts or joins spends its time elsewhere, as \
              the reports do."
                 .to_owned(),
-            "Every plan runs in the thread of its session: there are no parallel plans (MAXDOP is 1)."
-                .to_owned(),
+            match self.options.is_parallel() {
+                true => "A count is divided among the threads of --dop. Of a report only scans with a \
+                         condition and aggregates right above a scan are; joins and sorts run in the thread \
+                         of its session."
+                    .to_owned(),
+                false => "Every plan runs in the thread of its session (MAXDOP 1): see --dop.".to_owned(),
+            },
             "The databases are freshly loaded: fragmented tables are not measured.".to_owned(),
             NOT_SQL_SERVER.to_owned(),
         ];

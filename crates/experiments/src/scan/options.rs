@@ -60,6 +60,9 @@ pub struct Typed {
     /// load: stock-value, best-sellers, delayed-orders; several make a factor [default: count]
     #[arg(long, value_delimiter = ',', value_parser = Query::parse, value_name = "WORD,...")]
     query: Option<Vec<Query>>,
+    /// Levels: numbers of threads that a scan is divided among (MAXDOP); several make a factor [default: 1]
+    #[arg(long, value_delimiter = ',', value_name = "N,...")]
+    dop: Option<Vec<u32>>,
     /// Warehouses that reports read, of about 80 MB each [default: 1]
     #[arg(long, value_name = "N")]
     warehouses: Option<u32>,
@@ -92,6 +95,8 @@ pub struct Options {
     pub layouts: Vec<(String, Vec<PathBuf>)>,
     /// What is asked.
     pub queries: Vec<Query>,
+    /// Threads that a scan is divided among.
+    pub dops: Vec<u32>,
     /// The tables of the order-entry load.
     pub(super) scale: Scale,
     /// Users that run that load meanwhile.
@@ -133,6 +138,7 @@ impl Options {
                 None => none(),
             },
             queries: typed.query.clone().unwrap_or_else(|| vec![Query::Count]),
+            dops: typed.dop.clone().unwrap_or_else(|| vec![1]),
             scale: scale_of(typed, start)?,
             beside: typed.beside.unwrap_or(0),
             sessions: typed.sessions.unwrap_or(1),
@@ -151,7 +157,11 @@ impl Options {
         if self.queries.is_empty() {
             return refuse("--query takes words such as --query count,best-sellers");
         }
-        if self.files.len() * self.caches.len() * self.layouts.len() * self.queries.len() < 2 {
+        if self.dops.is_empty() || self.dops.iter().any(|n| !(1..=64).contains(n)) {
+            return refuse("--dop takes numbers from 1 to 64, such as --dop 1,2");
+        }
+        let cells = self.files.len() * self.caches.len() * self.layouts.len();
+        if cells * self.queries.len() * self.dops.len() < 2 {
             return refuse(
                 "one level has nothing to be compared with; give several, such as --files 1,4",
             );
@@ -169,6 +179,11 @@ impl Options {
             return refuse("--total must be from 1MB to 1TB");
         }
         Ok(())
+    }
+
+    /// Whether any scan is divided among threads.
+    pub(super) fn is_parallel(&self) -> bool {
+        self.dops.iter().any(|dop| *dop > 1)
     }
 
     /// Whether databases have the tables of the order-entry load.
@@ -255,6 +270,10 @@ impl Options {
         ]);
         let caches: Vec<&str> = self.caches.iter().map(|cache| cache.word()).collect();
         settings.insert("cache".to_owned(), caches.join(","));
+        if self.dops != [1] {
+            let dops: Vec<String> = self.dops.iter().map(u32::to_string).collect();
+            settings.insert("dop".to_owned(), dops.join(","));
+        }
         if self.has_orders() {
             let queries: Vec<&str> = self.queries.iter().map(|query| query.word()).collect();
             settings.insert("query".to_owned(), queries.join(","));

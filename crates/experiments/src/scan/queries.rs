@@ -42,6 +42,12 @@ impl Query {
         self != Query::Count
     }
 
+    /// Its text, for a scan that is divided among so many threads.
+    pub(super) fn text_at(self, dop: u32) -> String {
+        let text = self.text().trim_end_matches(';');
+        format!("{text} OPTION (MAXDOP {dop});")
+    }
+
     /// Its text.
     pub(super) fn text(self) -> &'static str {
         match self {

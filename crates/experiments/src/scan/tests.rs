@@ -26,7 +26,26 @@ fn reports_give_the_same_rows_whatever_the_number_of_files() {
         );
     }
     let page = furrow_lab::report::render(&results);
-    assert!(page.contains("not comparable") && page.contains("no parallel plans"));
+    assert!(page.contains("not comparable") && page.contains("MAXDOP 1"));
+}
+
+#[test]
+fn threads_of_a_scan_are_a_factor_and_their_waits_are_shown() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = "--files 1,2 --cache warm --dop 1,2 --total 12MB";
+    let results = run_blocks::<Scan>(&dir.path().join("out"), words);
+    assert_eq!(results.levels.len(), 4);
+    for run in &results.runs {
+        assert!(run.status.is_good(), "{:?}", run.status);
+        let waits = run.waits.iter().find(|wait| wait.wait_type == "CXPACKET");
+        let parallel = run.level.ends_with('2');
+        assert_eq!(
+            waits.is_some_and(|wait| wait.count > 0),
+            parallel,
+            "{}",
+            run.level
+        );
+    }
 }
 
 #[test]
@@ -86,6 +105,7 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(refused("--query worst-sellers").contains("write count"));
     assert!(refused("--part 3").contains("--part must be"));
     assert!(refused("--warehouses 0").contains("--warehouses"));
+    assert!(refused("--dop 1,65").contains("--dop takes"));
     assert!(refused("--beside 5000").contains("--beside"));
     assert!(refused("--files 1 --cache warm").contains("nothing to be compared"));
 }

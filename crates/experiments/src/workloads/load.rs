@@ -14,7 +14,7 @@ use furrow_io::{host, process, thread};
 use furrow_lab::experiment::{RunContext, StepError, new_histogram};
 use furrow_lab::terminal::Live;
 use hdrhistogram::Histogram;
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Histograms of latency at most: more sessions share them, so that many sessions take no more memory.
@@ -136,7 +136,8 @@ pub struct Look {
 
 struct Shared<'a> {
     load: &'a Load,
-    go: AtomicBool,
+    go: Mutex<bool>,
+    went: Condvar,
     stop: AtomicBool,
     cancel: &'a AtomicBool,
     /// When it went, in microseconds of the clock of this process.
@@ -153,7 +154,8 @@ impl<'a> Shared<'a> {
     fn new(load: &'a Load, cancel: &'a AtomicBool) -> Result<Shared<'a>, StepError> {
         Ok(Shared {
             load,
-            go: AtomicBool::new(false),
+            go: Mutex::new(false),
+            went: Condvar::new(),
             stop: AtomicBool::new(false),
             cancel,
             start: Mutex::new(None),
@@ -169,6 +171,20 @@ impl<'a> Shared<'a> {
         let shared = self.latencies.get(place % self.latencies.len().max(1));
         if let Some(histogram) = shared {
             histogram.lock().saturating_record(latency_us.max(1));
+        }
+    }
+
+    /// Lets the sessions begin.
+    fn go(&self) {
+        *self.go.lock() = true;
+        self.went.notify_all();
+    }
+
+    /// Hundreds of threads that looked again and again would keep the processors from starting the others.
+    fn wait_for_go(&self) {
+        let mut go = self.go.lock();
+        while !*go && !self.must_stop() {
+            self.went.wait_for(&mut go, Duration::from_millis(100));
         }
     }
 
@@ -231,7 +247,7 @@ pub fn run(
         }
         let start = Moment::now();
         *shared.start.lock() = Some(start);
-        shared.go.store(true, Ordering::Release);
+        shared.go();
         let looks = look_on(&mut observer, shared, &cancels, (start, first), context);
         let ended: Vec<Option<Ended>> = handles
             .into_iter()
@@ -334,9 +350,7 @@ fn work_on(
     place: usize,
     shared: &Shared<'_>,
 ) -> Result<u64, TargetError> {
-    while !shared.go.load(Ordering::Acquire) && !shared.must_stop() {
-        sleep(Duration::from_micros(200));
-    }
+    shared.wait_for_go();
     let start = shared.start.lock().unwrap_or_else(Moment::now);
     let load = shared.load;
     let units = load.end.units();

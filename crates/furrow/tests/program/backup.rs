@@ -212,3 +212,94 @@ fn ctrl_c_ends_a_rehearsal_and_leaves_nothing() {
     }
     assert!(interrupted > 0, "none was interrupted");
 }
+
+/// Rows of the database that is backed up while the process is killed.
+const ROWS: u32 = 3000;
+/// RESTORE of the copy.
+const COPY: &str = "WITH REPLACE, MOVE 'k' TO '$B/r.mdf', MOVE 'k_log' TO '$B/r.ldf'";
+
+impl Home {
+    /// Runs T-SQL that may be refused: its exit code and its output.
+    fn tried(&self, script: &str) -> (Option<i32>, String) {
+        let script = script.replace("$B", &self.path("b"));
+        let instance = self.path("inst");
+        let words = ["sql", "--instance", &instance, "-b", "-h", "-1", "-W", "-Q"];
+        let output = furrow().args(words).arg(&script).output().unwrap();
+        (output.status.code(), out(&output))
+    }
+
+    /// Runs T-SQL and kills the process after so many milliseconds; whether it had come to its end.
+    fn killed(&self, script: &str, wait_ms: u64) -> bool {
+        let script = script.replace("$B", &self.path("b"));
+        let instance = self.path("inst");
+        let mut child = furrow()
+            .args(["sql", "--instance", &instance, "-b", "-Q"])
+            .arg(&script)
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(wait_ms));
+        // It may be over already.
+        let _ = child.kill();
+        child.wait().unwrap().code() == Some(0)
+    }
+
+    /// The copy, if it is there, has all rows.
+    fn copy_is_whole(&self, place: &str) {
+        let counted = self.sql("SET NOCOUNT ON; SELECT COUNT(*) FROM r.dbo.t");
+        assert_eq!(counted.trim(), ROWS.to_string(), "{place}");
+    }
+}
+
+/// `FURROW_KILLS` sets how often.
+#[test]
+fn kills_in_backups_and_restores_leave_nothing_that_is_taken_for_whole() {
+    let kills = std::env::var("FURROW_KILLS").ok();
+    let kills: u64 = kills.and_then(|n| n.parse().ok()).unwrap_or(4);
+    let home = Home::new();
+    home.sql(&format!(
+        "CREATE DATABASE k; CREATE TABLE k.dbo.t (id int IDENTITY PRIMARY KEY, v char(4000) DEFAULT 'x');
+         INSERT k.dbo.t (v) SELECT TOP {ROWS} 'x' FROM sys.all_objects a, sys.all_objects b;
+         BACKUP DATABASE k TO DISK = '$B/good.bak';"
+    ));
+    let (mut cut, mut whole) = (0, 0);
+    for kill in 0..kills {
+        // From the start of the process to the end of its work.
+        let wait_ms = 20 + kill * 97 % 900;
+        let place = format!("kill {kill} after {wait_ms} ms");
+        if kill % 2 == 0 {
+            let media = "DISK = '$B/1.bak', DISK = '$B/2.bak'";
+            let done = home.killed(
+                &format!("BACKUP DATABASE k TO {media} WITH FORMAT"),
+                wait_ms,
+            );
+            let (code, said) = home.tried(&format!("RESTORE VERIFYONLY FROM {media}"));
+            assert!(code == Some(0) || !done, "{place}: {said}");
+            if code == Some(0) {
+                home.sql(&format!("RESTORE DATABASE r FROM {media} {COPY}"));
+                home.copy_is_whole(&place);
+            }
+            whole += u64::from(code == Some(0));
+            cut += u64::from(code != Some(0));
+            continue;
+        }
+        let restore = format!("RESTORE DATABASE r FROM DISK = '$B/good.bak' {COPY}");
+        let done = home.killed(&restore, wait_ms);
+        let state = "SET NOCOUNT ON; SELECT state_desc FROM sys.databases WHERE name = 'r'";
+        let state = home.sql(state).trim().to_owned();
+        assert!(state == "ONLINE" || !done, "{place}: {state}");
+        match &*state {
+            "ONLINE" => home.copy_is_whole(&place),
+            // What is half restored does not recover, or all of it is there.
+            "RESTORING" if home.tried("RESTORE DATABASE r WITH RECOVERY").0 == Some(0) => {
+                home.copy_is_whole(&place);
+            }
+            "RESTORING" | "" => {}
+            other => panic!("{place}: the copy is {other}"),
+        }
+        home.sql(&restore);
+        home.copy_is_whole(&place);
+    }
+    println!("{kills} kills: {whole} backups whole, {cut} refused");
+}

@@ -119,7 +119,7 @@ class_table! {
             "The log is full: truncation or growth must come first.";
         LogMgrQueue "LOGMGR_QUEUE" IDLE, "The log writer waits for work.";
         LogRateGovernor "LOG_RATE_GOVERNOR" LOG, "The rate of log production is capped.";
-        CxPacket "CXPACKET" PARALLEL, "A thread of a parallel operation waits to pass rows to an exchange.";
+        CxPacket "CXPACKET" PARALLEL, "The threads of a parallel scan wait for each other at an exchange.";
         CxConsumer "CXCONSUMER" (WaitCategory::Parallelism, true),
             "A thread of a parallel operation waits for rows.";
         CxSyncPort "CXSYNC_PORT" PARALLEL, "The threads of a parallel operation open or close an exchange.";

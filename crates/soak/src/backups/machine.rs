@@ -7,10 +7,10 @@ use crate::model::State;
 use crate::subject::{Failure, Layout, Store as _};
 use furrow_backup::media::SetInfo;
 use furrow_backup::{
-    BackupError, BackupRequest, FilePages, Listener, MediaSet, RestoreRequest, backup_database,
-    backup_log, recover_only, restore_database, restore_log, verify,
+    BackupError, BackupRequest, FilePages, Listener, MediaSet, Parts, RestoreRequest,
+    backup_database, backup_log, recover_only, restore_database, restore_log, verify,
 };
-use furrow_engine::{Database, DatabaseState, Instance, StopPoint};
+use furrow_engine::{Database, DatabaseState, FileGrowth, FileSpec, Instance, StopPoint};
 use furrow_format::RecoveryModel;
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
@@ -20,6 +20,22 @@ use std::sync::Arc;
 /// The name of the database, and of the copy.
 pub(super) const NAME: &str = "soak";
 pub(super) const COPY: &str = "copy";
+/// The filegroup that a piecemeal restore leaves out at first.
+pub(super) const OTHER: &str = "OTHER";
+/// The undo file of the copy.
+const UNDO: &str = "home/v0/copy.undo";
+
+/// What a restore leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// All files.
+    Wholly,
+    /// The primary filegroup.
+    Partly,
+    /// A database that can be read.
+    Standby,
+}
+
 /// Entries of the error log that a finding shows.
 const LAST_WORDS: usize = 6;
 
@@ -72,6 +88,11 @@ impl Machine {
         let mut options = db.options();
         options.recovery_model = model;
         db.set_options(options).map_err(failure)?;
+        db.add_filegroup(OTHER).map_err(failure)?;
+        let path = engine.home.join("v1").join("other.ndf");
+        let other = FileSpec::new("other", path).size_kb(layout.file_kb);
+        let other = other.growth(FileGrowth::Pages(32));
+        db.add_file(&other, Some(OTHER)).map_err(failure)?;
         Ok(Machine {
             volume,
             instance: Some(instance),
@@ -162,10 +183,10 @@ impl Machine {
     }
 
     /// RESTORE WITH NORECOVERY.
-    fn restore_one(
+    pub(super) fn restore_one(
         &self,
         instance: &Arc<Instance>,
-        (taken, stop): (&Taken, Option<&Still>),
+        (taken, stop, how): (&Taken, Option<&Still>, How),
     ) -> Result<(), BackupError> {
         let media = MediaSet::open(&self.volume, &taken.paths)?;
         let info = media.info(1)?;
@@ -176,6 +197,8 @@ impl Machine {
             moves: moves.collect(),
             replace: true,
             stop: stop.map(|still| StopPoint::Time(still.at)),
+            partial: (how == How::Partly).then(Parts::default),
+            standby: (how == How::Standby).then(|| PathBuf::from(UNDO)),
             ..RestoreRequest::default()
         };
         let done = match taken.wanted {
@@ -187,7 +210,14 @@ impl Machine {
 
     /// Restores a chain, recovers the copy and reads it.
     pub(super) fn restore_chain(&self, plan: &Plan) -> Result<State, Failure> {
+        if plan.piecemeal {
+            return self.restore_piecemeal(plan);
+        }
         let mut file = plan.file.as_ref();
+        let how = match plan.standby {
+            true => How::Standby,
+            false => How::Wholly,
+        };
         for (at, taken) in plan.chain.iter().enumerate() {
             let is_last = at + 1 == plan.chain.len();
             if taken.wanted == Wanted::Log
@@ -197,7 +227,7 @@ impl Machine {
                     .map_err(of_backup)?;
             }
             let stop = plan.stop.as_ref().filter(|_| is_last);
-            match self.restore_one(self.instance()?, (taken, stop)) {
+            match self.restore_one(self.instance()?, (taken, stop, how)) {
                 Ok(()) => {}
                 // All of it is there already.
                 Err(e) if taken.wanted == Wanted::Log && has(&e, &[4326]) => {}
@@ -212,7 +242,7 @@ impl Machine {
         self.read_copy(copy)
     }
 
-    fn read_copy(&self, copy: Arc<Database>) -> Result<State, Failure> {
+    pub(super) fn read_copy(&self, copy: Arc<Database>) -> Result<State, Failure> {
         let store = self.store_of(copy)?;
         let state = store.read_all()?;
         store.audit()?;
@@ -220,19 +250,20 @@ impl Machine {
     }
 
     /// The copy after a power loss, if it recovers; else it must be RESTORING, or not there at all.
-    pub(super) fn recovered_copy(&self) -> Result<Option<State>, Failure> {
+    pub(super) fn recovered_copy(&self, chain: &[Taken]) -> Result<Option<State>, Failure> {
         let Some(target) = self.instance()?.restore_target(COPY) else {
             return Ok(None);
         };
-        if let Some(open) = target.database {
-            return self.read_copy(open).map(Some);
+        let standing = target.database.as_ref().is_some_and(|d| d.is_in_standby());
+        if let Some(open) = target.database.filter(|_| !standing) {
+            return self.read_whole(open, chain).map(Some);
         }
-        if target.state != DatabaseState::Restoring {
+        if target.state != DatabaseState::Restoring && !standing {
             let text = format!("the copy is {:?} after a power loss", target.state);
             return Err(Failure::Wrong(text));
         }
         match recover_only(self.instance()?, COPY) {
-            Ok(copy) => self.read_copy(copy).map(Some),
+            Ok(copy) => self.read_whole(copy, chain).map(Some),
             Err(_) => Ok(None),
         }
     }
@@ -241,13 +272,17 @@ impl Machine {
     /// went. It may refuse them: it must not take what does not go on where it is.
     pub(super) fn go_on(&self, chain: &[Taken]) -> Result<(), Failure> {
         let instance = self.instance()?;
-        let restoring = |t: &furrow_engine::RestoreTarget| t.state == DatabaseState::Restoring;
+        let restoring = |t: &furrow_engine::RestoreTarget| {
+            let standing = t.database.as_ref().is_some_and(|d| d.is_in_standby());
+            standing || t.state == DatabaseState::Restoring
+        };
         if !instance.restore_target(COPY).is_some_and(|t| restoring(&t)) {
             return Ok(());
         }
         for taken in chain.iter().filter(|t| t.wanted == Wanted::Log) {
-            let refusals = [3117, 4305, 4320, 4326, 4330];
-            match self.restore_one(instance, (taken, None)) {
+            // 5120: the power went before the files were made.
+            let refusals = [3117, 4305, 4320, 4326, 4330, 5120];
+            match self.restore_one(instance, (taken, None, How::Wholly)) {
                 Ok(()) => {}
                 Err(e) if has(&e, &refusals) => {}
                 Err(e) => return Err(of_backup(e)),
@@ -270,9 +305,9 @@ impl Machine {
     /// A differential backup over a full one that is not its base is refused.
     pub(super) fn refuses_other_base(&self, full: &Taken, other: &Taken) -> Result<(), Failure> {
         let instance = self.instance()?;
-        self.restore_one(instance, (full, None))
+        self.restore_one(instance, (full, None, How::Wholly))
             .map_err(of_backup)?;
-        match self.restore_one(instance, (other, None)) {
+        match self.restore_one(instance, (other, None, How::Wholly)) {
             Ok(()) => {
                 let text = "a differential backup was restored over another base than its own";
                 Err(Failure::Wrong(text.to_owned()))

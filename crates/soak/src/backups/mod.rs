@@ -9,7 +9,9 @@
 //!    one, log backups. The power goes in the middle of some restores. What is half restored must not be
 //!    taken for whole, nor take a log backup that does not go on where it is; then the restore begins again.
 //! 4. Some of these restores stop at a moment between transactions, or take a file from a backup of its own.
-//!    Pages of the database in use are restored beside the writers.
+//!    Some restore the primary filegroup first, and the other one beside the open copy, or after a power
+//!    loss in any step of that. Some leave the copy in standby between two steps. Pages of the database in
+//!    use are restored beside the writers.
 //!
 //! # What must hold
 //! 1. A restored database has, of each writer, all transactions that were acknowledged before its last backup
@@ -26,6 +28,7 @@ mod chain;
 mod machine;
 mod media;
 mod parts;
+mod pieces;
 mod plan;
 mod writers;
 
@@ -66,6 +69,10 @@ pub struct Figures {
     pub files: u64,
     /// Restores of pages into the database in use.
     pub pages: u64,
+    /// Restores of the primary filegroup first.
+    pub pieces: u64,
+    /// Restores WITH STANDBY.
+    pub standby: u64,
 }
 
 impl Figures {
@@ -79,6 +86,8 @@ impl Figures {
         self.stopped += other.stopped;
         self.files += other.files;
         self.pages += other.pages;
+        self.pieces += other.pieces;
+        self.standby += other.standby;
     }
 }
 
@@ -324,6 +333,8 @@ impl Run {
 
     fn judge(&mut self, state: &State, plan: &Plan) -> Result<(), Failure> {
         self.figures.files += u64::from(plan.file.is_some());
+        self.figures.pieces += u64::from(plan.piecemeal);
+        self.figures.standby += u64::from(plan.standby);
         if let Some(still) = &plan.stop {
             self.figures.stopped += 1;
             let counts = (&still.counts[..], &still.counts[..]);
@@ -366,7 +377,7 @@ impl Run {
             self.note("the log backups again".to_owned());
             self.machine.go_on(chain)?;
         }
-        let Some(state) = self.machine.recovered_copy()? else {
+        let Some(state) = self.machine.recovered_copy(chain)? else {
             return Ok(());
         };
         self.note("a part of the chain was whole".to_owned());

@@ -22,6 +22,10 @@ pub(super) struct Plan {
     /// A backup from which one file is restored before the first log backup: the number of the backup in the
     /// chain, or a backup of files.
     pub(super) file: Option<Taken>,
+    /// The primary filegroup comes first.
+    pub(super) piecemeal: bool,
+    /// The copy can be read between the restores: WITH STANDBY.
+    pub(super) standby: bool,
     /// The plan in words.
     pub(super) words: String,
 }
@@ -63,13 +67,20 @@ pub(super) fn draw(rng: &mut SeededRng, taken: &[Taken], stills: &[Still]) -> Op
     };
     let stop = stop.filter(|_| rng.random_bool(0.7));
     let of = |n: usize| taken.get(n).cloned();
+    // A differential backup cannot roll files forward that come later.
+    let is_full = base == numbers.first().copied().unwrap_or(base);
+    let piecemeal = is_full && rng.random_bool(0.4);
+    let standby = !piecemeal && rng.random_bool(0.4);
+    let file = file.filter(|_| !piecemeal && !standby);
     Some(Plan {
         words: format!(
-            "{numbers:?}, a file of {file:?}, up to {:?}",
+            "{numbers:?}, a file of {file:?}, in pieces: {piecemeal}, standby: {standby}, up to {:?}",
             stop.as_ref().map(|s| &s.counts)
         ),
         chain: numbers.iter().filter_map(|n| of(*n)).collect(),
         stop,
+        piecemeal,
+        standby,
         file: file.and_then(of),
     })
 }

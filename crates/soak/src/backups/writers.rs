@@ -1,6 +1,7 @@
 //! Writers whose transactions follow from their numbers.
 
-use super::machine::Machine;
+use super::machine::{Machine, OTHER};
+use crate::engine::failure;
 use crate::model::{Cell, State};
 use crate::rows::TABLES;
 use crate::subject::{Failure, Session as _, Store as _};
@@ -116,7 +117,16 @@ pub(super) struct Writers(Vec<Writer>);
 impl Writers {
     pub(super) fn new(seed: u64, machine: &Machine) -> Result<Writers, Failure> {
         let mut session = machine.store()?.session()?;
-        for table in TABLES_USED {
+        let db = machine.database()?;
+        for (at, table) in TABLES_USED.into_iter().enumerate() {
+            // Half of the tables lie in the other filegroup.
+            let group = if at % 2 == 0 { "PRIMARY" } else { OTHER };
+            match db.set_default_filegroup(group) {
+                Ok(()) => {}
+                // It is the default one.
+                Err(e) if e.has(5045) => {}
+                Err(e) => return Err(failure(e)),
+            }
             session.create_table(table, 1)?;
         }
         let writer = |table: u16| Writer {

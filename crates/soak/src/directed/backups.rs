@@ -174,6 +174,7 @@ impl Default for Copied {
                 base: Guid([0; 16]),
                 source: Guid([0; 16]),
                 forks: furrow_format::Forks::default(),
+                absent: Vec::new(),
             },
         }
     }

@@ -39,6 +39,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         ..RestoreRequest::default()
     };
     let (mut percent, mut load_history) = (None, false);
+    one_end(&written.options)?;
     for option in &written.options {
         let option = match option {
             RestoreOption::Move(logical, to) => {
@@ -58,9 +59,14 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 no_stop_yet(&request, "STOPAT")?;
                 request.stop = Some(stop::time(run, option)?);
             }
+            "PARTIAL" => request.partial = Some(Parts::default()),
             "REPLACE" => request.replace = true,
             "RECOVERY" => request.recovery = true,
             "NORECOVERY" => request.recovery = false,
+            "STANDBY" => {
+                let undo = value_text(run, option)?;
+                request.standby = Some(path(run.cx, &undo)?);
+            }
             "CHECKSUM" => request.checksum = Some(true),
             "NO_CHECKSUM" => request.checksum = Some(false),
             "CONTINUE_AFTER_ERROR" => request.continue_after_error = true,
@@ -92,6 +98,24 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         stats: percent,
         load_history,
     })
+}
+
+/// 3031 for two of RECOVERY, NORECOVERY and STANDBY.
+fn one_end(options: &[RestoreOption]) -> Result<()> {
+    let ends = ["RECOVERY", "NORECOVERY", "STANDBY"];
+    let names = options.iter().filter_map(|option| match option {
+        RestoreOption::Opt(option) if ends.contains(&&*option.name) => {
+            Some(option.name.to_lowercase())
+        }
+        _ => None,
+    });
+    let names: Vec<String> = names.collect();
+    match &names[..] {
+        [first, .., last] if first != last => {
+            refuse(3031, &[last.as_str().into(), first.as_str().into()])
+        }
+        _ => Ok(()),
+    }
 }
 
 /// 3031 if the statement has a second point to stop at.
@@ -132,8 +156,19 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
         None => String::new(),
     };
     let asked = options(run, written, &name);
-    let asked = asked.map_err(|e| refused(e, statement))?;
+    let mut asked = asked.map_err(|e| refused(e, statement))?;
     let (parts, pages) = parts::named(run, &written.parts, "RESTORE")?;
+    let parts = match &mut asked.request.partial {
+        Some(_) if written.kind != RestoreKind::Database || !pages.is_empty() => {
+            let messages = vec![Message::new(3032, &["partial".into()])];
+            return Err(abnormally(messages, statement));
+        }
+        Some(partial) => {
+            *partial = parts;
+            Parts::default()
+        }
+        None => parts,
+    };
     let what = match (parts.is_all(), pages.is_empty()) {
         (true, true) => What::All,
         (false, true) => What::Files(parts),
@@ -182,8 +217,8 @@ impl What {
     /// The statement's name in its closing message.
     fn called(&self, statement: &str, info: &SetInfo) -> String {
         match self {
-            What::All => statement.to_owned(),
-            What::Files(_) => format!("{statement} ... FILE={}", parts::names(info)),
+            What::All if info.files.iter().all(|f| f.present) => statement.to_owned(),
+            What::All | What::Files(_) => format!("{statement} ... FILE={}", parts::names(info)),
             What::Pages(_) => format!("{statement} ... PAGE"),
         }
     }
@@ -200,6 +235,8 @@ fn without_media(
         What::Files(_) => Some("RESTORE of files without FROM"),
         What::Pages(_) => Some("RESTORE of pages without FROM"),
         What::All if request.stop.is_some() => Some("RESTORE WITH STOPAT without FROM"),
+        What::All if request.standby.is_some() => Some("RESTORE WITH STANDBY without FROM"),
+        What::All if request.partial.is_some() => Some("RESTORE WITH PARTIAL without FROM"),
         What::All if !request.moves.is_empty() => Some("RESTORE WITH MOVE without FROM"),
         What::All if request.position.is_some() => Some("RESTORE WITH FILE without FROM"),
         What::All => None,

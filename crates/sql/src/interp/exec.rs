@@ -30,6 +30,7 @@ use furrow_tsql::ast::module::Parameter;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::{DataType, TypeId, Value};
+use std::sync::Arc;
 
 /// Most levels of nested calls of procedures and texts.
 const DEEPEST: usize = 32;
@@ -367,7 +368,7 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
 
 /// `EXEC ('text')`
 fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
-    let read = Text::new(text, parse(text, run.cx).map_err(inner)?);
+    let read = Text::new(text, Arc::new(parse(text, run.cx).map_err(inner)?));
     let body = Body {
         name: String::new(),
         id: 0,

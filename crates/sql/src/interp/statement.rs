@@ -9,6 +9,7 @@ use furrow_context::error::Result;
 use furrow_context::plans::Plans;
 use furrow_context::run::Run;
 use furrow_context::{query_stats, statistics};
+use furrow_exec::parallel::{self, RowOrder};
 use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_sysviews::dbcc;
@@ -169,6 +170,12 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
 fn bind_select(binder: &mut Binder<'_>, query: &Query) -> Result<BoundQuery> {
     let mut bound = binder.query(query)?;
     bound.plan = dml::limited(binder, bound.plan);
+    // The last row decides about a variable.
+    let order = match bound.assigns.is_empty() {
+        true => RowOrder::Any,
+        false => RowOrder::AsSerial,
+    };
+    bound.plan = parallel::place(bound.plan, order, binder.max_dop);
     Ok(bound)
 }
 

@@ -3,7 +3,7 @@
 use super::{Rows, SystemView, ViewColumn, ViewContext, columns};
 use crate::value::*;
 use furrow_context::error::Result;
-use furrow_engine::{Database, FileGrowth, FileView};
+use furrow_engine::{Database, FileGrowth, FileView, FileViewState};
 use furrow_format::FileId;
 use furrow_types::{DataType, Value};
 use std::collections::BTreeMap;
@@ -31,7 +31,7 @@ pub(super) static VIEWS: &[SystemView] = &[
         parameters: None,
         text: "The files of the database.",
         rows: |view, rows| {
-            for file in view.database.file_list()? {
+            for file in view.database.all_files()? {
                 rows(file_row(&file));
             }
             Ok(())
@@ -140,6 +140,11 @@ pub(crate) fn growth(growth: FileGrowth) -> (i32, bool) {
 fn file_row(file: &FileView) -> Vec<Value> {
     let (growth, percent) = growth(file.growth);
     let is_log = file.filegroup == 0;
+    let (state, state_text) = match file.state {
+        FileViewState::Online => (0, "ONLINE"),
+        FileViewState::Restoring => (1, "RESTORING"),
+        FileViewState::RecoveryPending => (3, "RECOVERY_PENDING"),
+    };
     let mut row = vec![
         int(file.id.0),
         guid(file.guid),
@@ -148,8 +153,8 @@ fn file_row(file: &FileView) -> Vec<Value> {
         int(file.filegroup),
         text(file.name.clone()),
         text(file.path.display().to_string()),
-        tiny(0),
-        text("ONLINE"),
+        tiny(state),
+        text(state_text),
         int(file.size_pages),
         int(max_size(file)),
         int(growth),
@@ -165,7 +170,7 @@ fn file_row(file: &FileView) -> Vec<Value> {
 
 fn master_files(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     for db in view.databases() {
-        for file in db.file_list()? {
+        for file in db.all_files()? {
             let mut row = vec![int(db.id().0)];
             row.extend(file_row(&file));
             rows(row);
@@ -209,7 +214,7 @@ fn filegroups(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
 }
 
 fn sysfiles(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
-    for file in view.database.file_list()? {
+    for file in view.database.all_files()? {
         let (growth, percent) = growth(file.growth);
         let status = 2 + i32::from(file.filegroup == 0) * 0x40 + i32::from(percent) * 0x0010_0000;
         rows(vec![

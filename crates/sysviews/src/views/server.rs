@@ -122,6 +122,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
     let options = database.options;
     let created = open.as_ref().and_then(|db| db.created());
     let state = database.state as u8;
+    let standby = bit(database.standby);
     let off = bit(false);
     let name = database.name.clone();
     let level = level(&database);
@@ -140,7 +141,7 @@ fn database_row(view: &ViewContext<'_>, database: DatabaseView) -> Vec<Value> {
         off.clone(),
         tiny(state),
         text(database.state.name()),
-        off.clone(),
+        standby,
         bit(!online),
         off.clone(),
         tiny(0),

@@ -388,7 +388,9 @@ fn requests(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
         row.extend(settings(of));
         row.extend([int(of.nest_level), int(0), bit(false), int(2)]);
         row.extend(vec![Value::Null; 4]);
-        row.extend([int(1), int(0), Value::Null, bit(false), page_resource(wait)]);
+        // The session's own thread is not among the workers.
+        row.extend([int(of.helpers.max(1)), int(of.helpers)]);
+        row.extend([Value::Null, bit(false), page_resource(wait)]);
         rows(row);
     }
     for task in others(view, &known) {

@@ -88,6 +88,10 @@ impl Catalog {
             rowset.mark_changed();
             return Ok(());
         }
+        if rowset.is_offline() {
+            // Its pages are not there: the counts of them stay as they are.
+            return Ok(());
+        }
         // As in SQL Server's files the root of a heap is its first page.
         let (first, uppers) = match rowset.body() {
             Body::Tree(tree) => {

@@ -60,6 +60,9 @@ impl Catalog {
             EngineError::refused(1921, &args)
         };
         let found = found.ok_or_else(missing)?;
+        if self.space.is_offline(found.id) {
+            return Err(EngineError::refused(5056, &[found.name.as_str().into()]));
+        }
         if self.space.is_read_only(found.id) {
             return Err(EngineError::refused(1924, &[found.name.as_str().into()]));
         }

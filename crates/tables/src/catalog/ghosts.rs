@@ -262,7 +262,8 @@ impl Catalog {
             };
             let mut done = Ok(0);
             if !table.is_superseded() {
-                for index in &table.indexes {
+                let online = |i: &&Index| !i.is_offline();
+                for index in table.indexes.iter().filter(online) {
                     done = cleaner.clean(index, &mut leaves);
                     gone += done.as_ref().map_or(0, |n| *n);
                     if done.is_err() {

@@ -4,7 +4,7 @@ use super::ids::Ids;
 use super::rowsets::TO_DROP;
 use super::{Catalog, Module, ModuleKind};
 use crate::error::EngineError;
-use crate::table::{Table, TableRows};
+use crate::table::{Rowset, Table, TableRows};
 use furrow_format::boot::field;
 use furrow_format::catalog::{
     self, AllocUnit, ClassObject, Column, IndexColumn, IndexStat, ObjectValue, RowsetColumn,
@@ -40,14 +40,11 @@ impl Catalog {
     /// To be called once, when undo is done: reads the catalog, and continues drops that were interrupted.
     pub fn after_undo(&self) -> Result<(), EngineError> {
         let units: Vec<AllocUnit> = self.bases.all()?;
-        for unit in units.iter().filter(|u| u.kind == TO_DROP) {
-            if unit.pgfirstiam.is_none() {
-                self.free_unfinished(unit)?;
-            } else {
-                self.free_unit(unit)?;
-            }
-        }
-        let kept: Vec<AllocUnit> = units.into_iter().filter(|u| u.kind != TO_DROP).collect();
+        self.free_dropped(&units)?;
+        let rest = |u: &AllocUnit| u.kind != TO_DROP || self.space.is_offline(u.fgid as u16);
+        let mut kept: Vec<AllocUnit> = units.into_iter().filter(rest).collect();
+        let waiting = |u: &&AllocUnit| u.kind == TO_DROP;
+        let owners: Vec<i64> = kept.iter().filter(waiting).map(|u| u.ownerid).collect();
         let rowsets: Vec<catalog::Rowset> = self.bases.all()?;
         self.settle_counts(&rowsets);
         let next_object = {
@@ -61,12 +58,42 @@ impl Catalog {
             rowsets
                 .iter()
                 .map(|r| r.rowsetid as u64)
+                // Numbers of rowsets whose pages have yet to be freed are not used again.
+                .chain(owners.into_iter().map(|owner| owner as u64))
                 .filter(|id| id >> 48 == 256),
             next_object,
         ));
+        kept.retain(|u| u.kind != TO_DROP);
         *self.schemas.write() = self.bases.all()?;
         self.bases.count()?;
         self.load_tables(kept, rowsets)
+    }
+
+    /// Continues drops that were interrupted, but for units whose files are not there.
+    fn free_dropped(&self, units: &[AllocUnit]) -> Result<(), EngineError> {
+        let dropped = |u: &&AllocUnit| u.kind == TO_DROP && !self.space.is_offline(u.fgid as u16);
+        for unit in units.iter().filter(dropped) {
+            match unit.pgfirstiam.is_none() {
+                true => self.free_unfinished(unit)?,
+                false => self.free_unit(unit)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The files of a filegroup are there again: drops that waited for them continue.
+    pub fn after_online(&self, filegroup: u16) -> Result<(), EngineError> {
+        let rowsets = self.rowsets.read();
+        let of_group = |rowset: &&Arc<Rowset>| rowset.filegroup() == filegroup;
+        for rowset in rowsets.values().filter(of_group) {
+            rowset.set_offline(false);
+            rowset.mark_changed();
+        }
+        drop(rowsets);
+        let units: Vec<AllocUnit> = self.bases.all()?;
+        let of_group = |u: &AllocUnit| u.fgid as u16 == filegroup;
+        let units: Vec<AllocUnit> = units.into_iter().filter(of_group).collect();
+        self.free_dropped(&units)
     }
 
     /// Corrects counts: what was undone had not been counted, and numbers of dropped rowsets may be used

@@ -245,6 +245,7 @@ impl Catalog {
             self.store.counts.open(id, rowset.rcrows)
         };
         let made = Arc::new(Rowset::new(body, rows, new));
+        made.set_offline(self.space.is_offline(made.filegroup()));
         if rows != rowset.rcrows {
             made.mark_changed();
         }

@@ -16,7 +16,7 @@ pub use user_access::DatabaseRef;
 
 use crate::catalog::Catalog;
 use crate::error::EngineError;
-use crate::table::Table;
+use crate::table::{IndexKind, Table};
 use furrow_format::{DatabaseId, RecoveryModel};
 use furrow_io::sync::RwLock;
 use furrow_io::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -176,12 +176,31 @@ impl DatabaseCore {
     }
 
     /// 652 for a table that has an index, or itself lies, in a read-only filegroup.
+    ///
+    /// 8653 or 8607 for one in a filegroup that is not online.
     #[inline]
     pub(crate) fn check_filegroups(&self, table: &Table) -> Result<(), EngineError> {
+        if self.space.has_offline() {
+            self.check_online(table)?;
+        }
         if self.space.has_read_only() {
             self.check_indexes(table)?;
         }
         Ok(())
+    }
+
+    /// 8653 for a table that lies in a filegroup that is not online, 8607 for one with such an index.
+    #[cold]
+    fn check_online(&self, table: &Table) -> Result<(), EngineError> {
+        let mut indexes = table.indexes().iter();
+        let Some(index) = indexes.find(|index| index.is_offline()) else {
+            return Ok(());
+        };
+        let number = match index.kind() {
+            IndexKind::Nonclustered => 8607,
+            IndexKind::Heap | IndexKind::Clustered => 8653,
+        };
+        Err(EngineError::refused(number, &[table.name().into()]))
     }
 
     #[cold]

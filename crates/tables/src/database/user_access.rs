@@ -49,6 +49,20 @@ impl DatabaseCore {
         }
     }
 
+    /// Keeps the database open for something that is no session, such as a check: it does not count against
+    /// SINGLE_USER. 942 where no session may enter.
+    pub fn keep_open(self: &Arc<DatabaseCore>) -> Result<DatabaseRef, EngineError> {
+        self.check()?;
+        let open = |users: u32| (users & REFUSED == 0).then_some(users + 1);
+        let kept = self
+            .users
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, open);
+        match kept {
+            Ok(_) => Ok(DatabaseRef(Arc::clone(self))),
+            Err(_) => Err(EngineError::refused(942, &[self.name.as_str().into()])),
+        }
+    }
+
     /// Sessions that use the database.
     pub fn users(&self) -> u32 {
         self.users.load(Ordering::Acquire) & COUNT

@@ -71,7 +71,10 @@ impl Session {
             session
                 .db
                 .check_filegroups(&table)
-                .map_err(|_| EngineError::refused(3740, &["table".into(), name.into()]))?;
+                .map_err(|e| match e.number() {
+                    652 => EngineError::refused(3740, &["table".into(), name.into()]),
+                    _ => e,
+                })?;
             session.with_changes(|catalog, by, changes| catalog.drop_table(by, changes, &table))
         })
     }

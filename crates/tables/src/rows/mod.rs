@@ -3,6 +3,7 @@
 mod bulk;
 mod candidates;
 mod change;
+mod divide;
 mod identity;
 mod insert;
 mod inserter;
@@ -17,6 +18,7 @@ mod scan;
 pub use bulk::{BulkInserter, BulkOptions};
 pub use candidates::Claim;
 pub use change::RowKey;
+pub use divide::{Division, PART_PAGES};
 pub use inserter::Inserter;
 pub use load::BulkRows;
 pub use moved::MovedRow;

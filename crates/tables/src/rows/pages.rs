@@ -47,12 +47,12 @@
 use super::locks::Blocked;
 use super::read::mode_of_row;
 use crate::error::{EngineError, refuse};
-use crate::session::{Granularity, Session};
+use crate::session::{Granularity, LockWait, Session};
 use crate::table::{Body, Index, IndexKind, Table, lock_hash, rid_of};
 use furrow_access::{AccessError, Gate, Key, PagePass};
 use furrow_format::{DatabaseId, Page, PageId, RowId};
 use furrow_io::time::Moment;
-use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::cell::Cell;
 
 /// The lock of a page that goes with a lock of a row.
@@ -359,6 +359,12 @@ impl Session {
         let Some((resource, mode)) = blocked else {
             return Ok(());
         };
+        if let Some(waiter) = &self.waiter {
+            return match waiter.wait(LockWait { resource, mode }) {
+                true => Ok(()),
+                false => Err(LockError::Cancelled.into()),
+            };
+        }
         let (locks, owner) = (&self.db.locks, &self.owner);
         Ok(locks.lock_instant(owner, resource, mode, timeout)?)
     }

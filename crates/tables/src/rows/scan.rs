@@ -276,7 +276,7 @@ fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
     clippy::large_enum_variant,
     reason = "there is one for each scan, where it stays, and it is on the path of every row"
 )]
-enum Source {
+pub(super) enum Source {
     Tree(TreeScan),
     Heap(HeapScan),
 }
@@ -321,19 +321,19 @@ impl Source {
 /// table until the transaction ends.
 #[derive(Debug)]
 pub struct OpenScan {
-    table: Arc<Table>,
+    pub(super) table: Arc<Table>,
     /// Place of the index among the table's.
-    place: usize,
-    source: Source,
-    reading: Reading,
-    look_up: bool,
+    pub(super) place: usize,
+    pub(super) source: Source,
+    pub(super) reading: Reading,
+    pub(super) look_up: bool,
     /// Its hints: they hold while it is stepped.
     pub(super) hints: LockHints,
     /// What its end gives back.
-    brief: Option<Briefly>,
+    pub(super) brief: Option<Briefly>,
     /// The row that the entry points to, when it is looked up; or the row that was read once more.
     pub(super) row: Vec<u8>,
-    within: Option<Within>,
+    pub(super) within: Option<Within>,
     /// Its locks, where rows that do not qualify are given back.
     pub(super) candidates: Option<Candidates>,
     /// Whether the row gone to last was read once more: [`Session::claim`].

@@ -12,11 +12,13 @@
 
 mod hints;
 mod lock_hints;
+mod reader;
 mod scan_spec;
 mod transaction;
 
 pub(crate) use hints::{Briefly, covers_rows};
 pub use lock_hints::{Granularity, LockHints, ReadLock};
+pub use reader::{LockWait, LockWaiter};
 pub use scan_spec::ScanSpec;
 pub use transaction::OpenStatement;
 
@@ -71,6 +73,8 @@ pub struct Session {
     whole_tables: bool,
     /// Whether calls are parts of one statement.
     in_statement: bool,
+    /// Of a session that reads a part of a scan: what waits for locks in its place.
+    pub(crate) waiter: Option<Arc<dyn LockWaiter>>,
     /// The table that takes identity values by hand.
     pub(crate) identity_insert: Option<ObjectId>,
     pub(crate) row: RowBuffer,
@@ -106,6 +110,7 @@ impl Session {
             locks_taken: 0,
             whole_tables: false,
             in_statement: false,
+            waiter: None,
             identity_insert: None,
             row: RowBuffer::default(),
             encoded: Vec::new(),

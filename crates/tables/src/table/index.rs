@@ -68,9 +68,21 @@ pub struct Rowset {
     /// does, by updates that split and by the cleanup.
     pages_counted: AtomicU64,
     ghosts: GhostQueue,
+    /// Whether the files of its filegroup are not there.
+    offline: AtomicBool,
 }
 
 impl Rowset {
+    /// Whether the files of its filegroup are not there.
+    #[inline]
+    pub fn is_offline(&self) -> bool {
+        self.offline.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_offline(&self, offline: bool) {
+        self.offline.store(offline, Ordering::Release);
+    }
+
     /// The filegroup that its pages are in.
     pub fn filegroup(&self) -> u16 {
         self.unit().filegroup()
@@ -93,6 +105,7 @@ impl Rowset {
             changed: AtomicBool::new(new),
             pages_counted: AtomicU64::new(0),
             ghosts: GhostQueue::new(start, new),
+            offline: AtomicBool::new(false),
         }
     }
 
@@ -394,6 +407,12 @@ impl Index {
     /// Whether its rows have a column of the table, at this place among the table's.
     pub fn has_column(&self, column: usize) -> bool {
         self.leaf_of.get(column).is_some_and(Option::is_some)
+    }
+
+    /// Whether the files of its filegroup are not there.
+    #[inline]
+    pub fn is_offline(&self) -> bool {
+        self.rowset.is_offline()
     }
 
     /// Its rows.

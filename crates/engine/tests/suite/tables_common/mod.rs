@@ -52,9 +52,12 @@ pub fn house_of(files: usize) -> House {
 }
 
 fn house_with(files: usize, config: InstanceConfig) -> House {
-    let volume = MemoryVolume::new();
+    house_on(Arc::new(MemoryVolume::new()), files, config)
+}
+
+/// On this volume, which is empty.
+pub fn house_on(volume: Arc<dyn Volume>, files: usize, config: InstanceConfig) -> House {
     volume.create_dir(Path::new("d")).unwrap();
-    let volume: Arc<dyn Volume> = Arc::new(volume);
     let instance = Instance::start(Arc::clone(&volume), config.clone()).unwrap();
     let primary = FileSpec::new("data", "d/data.mdf").size_mb(8);
     let log = FileSpec::new("log", "d/log.ldf").size_mb(32);

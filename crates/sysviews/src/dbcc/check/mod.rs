@@ -14,13 +14,14 @@ use super::{Arg, Call, Command, bad, database};
 use furrow_check::{Depth, Options, Progress, Scope, Scratch};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::{Checked, Database, DatabaseState};
-use furrow_format::PageId;
+use furrow_engine::{Checked, Database, DatabaseRef, DatabaseState};
+use furrow_format::{ObjectId, PageId};
 use furrow_messages::Message;
 use furrow_observe::suspects::SuspectEvent;
 use furrow_observe::task;
 use repair::Order;
 use report::Reporter;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -100,11 +101,20 @@ struct Request<'c> {
     db: Arc<Database>,
     options: Options,
     repair: Option<Order>,
+    /// Keeps the database open until everything is reported, where the session is in another one.
+    user: RefCell<Option<DatabaseRef>>,
 }
 
 impl<'c> Request<'c> {
     /// Reads the options, and the second argument.
-    fn new(command: &'static str, db: &Arc<Database>, call: &'c Call) -> Result<Request<'c>> {
+    fn new(
+        run: &Run<'_>,
+        (command, db): (&'static str, &Arc<Database>),
+        call: &'c Call,
+    ) -> Result<Request<'c>> {
+        // 924 where another session alone may use it.
+        let inside = run.cx.sessions.database().id() == db.id();
+        let user = if inside { None } else { Some(db.enter()?) };
         let alone = ["PHYSICAL_ONLY", "DATA_PURITY", "EXTENDED_LOGICAL_CHECKS"];
         let physical = call.said("PHYSICAL_ONLY");
         if physical && alone.iter().filter(|word| call.said(word)).count() > 1 {
@@ -151,6 +161,7 @@ impl<'c> Request<'c> {
             db: Arc::clone(db),
             options,
             repair,
+            user: RefCell::new(user),
         })
     }
 
@@ -231,7 +242,7 @@ fn limits(run: &Run<'_>, options: Options) -> (Options, Scratch) {
 fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     call.takes(0..=2)?;
     let db = database(run, call, 0)?;
-    let request = Request::new("CHECKDB", &db, call)?;
+    let request = Request::new(run, ("CHECKDB", &db), call)?;
     if request.estimated(run, &["CHECKALLOC", "CHECKTABLES"])? {
         return Ok(());
     }
@@ -245,6 +256,7 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     reporter.objects(request.options.depth != Depth::Physical);
     reporter.closing();
     reporter.means();
+    say_offline(run, &db, None);
     // In EMERGENCY the log is replaced, whether or not there is damage.
     let is_in_emergency = db.state() == DatabaseState::Emergency;
     if request.repair == Some(Order::DataLoss) && (!clean || is_in_emergency) {
@@ -257,10 +269,30 @@ fn check_database(run: &mut Run<'_>, call: &Call) -> Result<()> {
     }
     let repaired = repaired(run, &request, &checked)?;
     Reporter::log(run, &request, &checked, repaired);
-    if clean && !db.is_read_only() {
+    if clean && !db.is_read_only() && db.absent_files().is_empty() {
         db.note_known_good()?;
     }
     Ok(())
+}
+
+/// 2527 for each index that was not checked because its files are not there.
+fn say_offline(run: &mut Run<'_>, db: &Arc<Database>, only: Option<ObjectId>) {
+    let groups = db.filegroups();
+    for table in db.catalog().tables() {
+        if only.is_some_and(|only| only != table.id()) {
+            continue;
+        }
+        for index in table.indexes().iter().filter(|index| index.is_offline()) {
+            let group = index.rowset().filegroup();
+            let group = groups.iter().find(|g| g.id == group);
+            let args = [
+                index.name().into(),
+                table.name().into(),
+                group.map_or("", |g| g.name.as_str()).into(),
+            ];
+            run.inform(Message::new(2527, &args));
+        }
+    }
 }
 
 /// Runs REPAIR_REBUILD; returns the number of findings that it removed.
@@ -268,6 +300,8 @@ fn repaired(run: &mut Run<'_>, request: &Request<'_>, checked: &Checked) -> Resu
     if request.repair != Some(Order::Rebuild) || checked.report.is_clean() {
         return Ok(0);
     }
+    // The session enters the database itself.
+    drop(request.user.take());
     let fixed = repair::rebuild(run, request, &checked.report)?;
     repair::say_bypassed(run, &checked.report);
     repair::say(run, (request.command, request.db.name()), (0, fixed));
@@ -278,7 +312,7 @@ fn check_table(run: &mut Run<'_>, call: &Call) -> Result<()> {
     call.takes(1..=2)?;
     let db = Arc::clone(run.cx.sessions.database());
     let table = table_of(&db, call, 0)?;
-    let mut request = Request::new("CHECKTABLE", &db, call)?;
+    let mut request = Request::new(run, ("CHECKTABLE", &db), call)?;
     request.options.scope = Scope::Object(table.id().0);
     if request.estimated(run, &["CHECKTABLE"])? {
         return Ok(());
@@ -297,6 +331,7 @@ fn check_table(run: &mut Run<'_>, call: &Call) -> Result<()> {
     }
     reporter.objects(true);
     reporter.means();
+    say_offline(run, &db, Some(table.id()));
     let repaired = repaired(run, &request, &checked)?;
     Reporter::log(run, &request, &checked, repaired);
     Ok(())
@@ -308,7 +343,7 @@ fn check_allocation(run: &mut Run<'_>, call: &Call) -> Result<()> {
     if db.is_temporary() {
         return refuse(5253, &[]);
     }
-    let mut request = Request::new("CHECKALLOC", &db, call)?;
+    let mut request = Request::new(run, ("CHECKALLOC", &db), call)?;
     if request.estimated(run, &["CHECKALLOC"])? {
         return Ok(());
     }
@@ -333,7 +368,7 @@ fn check_catalog(run: &mut Run<'_>, call: &Call) -> Result<()> {
     if db.is_temporary() {
         return refuse(5230, &[]);
     }
-    let mut request = Request::new("CHECKCATALOG", &db, call)?;
+    let mut request = Request::new(run, ("CHECKCATALOG", &db), call)?;
     request.options.scope = Scope::Catalog;
     let mut checked = request.check(run)?;
     checked.report.objects.clear();
@@ -347,7 +382,7 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
     call.takes(0..=2)?;
     let db = Arc::clone(run.cx.sessions.database());
     let group = filegroup_of(&db, call)?;
-    let mut request = Request::new("CHECKFILEGROUP", &db, call)?;
+    let mut request = Request::new(run, ("CHECKFILEGROUP", &db), call)?;
     request.options.scope = Scope::Filegroup(group);
     if request.estimated(run, &["CHECKALLOC", "CHECKTABLES"])? {
         return Ok(());
@@ -355,7 +390,7 @@ fn check_filegroup(run: &mut Run<'_>, call: &Call) -> Result<()> {
     let mut checked = request.check(run)?;
     // The filegroup of a table is that of its first rowset.
     let lies_here = |id: i32| {
-        let table = db.catalog().table_by_id(furrow_format::ObjectId(id));
+        let table = db.catalog().table_by_id(ObjectId(id));
         table.is_some_and(|t| t.indexes().iter().any(|i| i.rowset().filegroup() == group))
     };
     checked.report.objects.retain(|o| lies_here(o.object_id));

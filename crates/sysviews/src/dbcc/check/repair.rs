@@ -142,7 +142,7 @@ pub(super) fn say(
     run.inform(Message::new(8912, &args));
 }
 
-/// Findings that no repair removes: the boot page, the catalog, a file header.
+/// Findings of the boot page, the catalog and file headers: where a repair leaves them, none removes them.
 const NO_REPAIR: &[u32] = &[5250, 8930, 8992];
 
 fn sums(findings: &[Finding]) -> (u64, u64) {
@@ -297,12 +297,16 @@ fn note_events(run: &Run<'_>, id: DatabaseId, repaired: &Repaired) {
 const NAMED: usize = 10;
 
 fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
-    let text = match (repaired.losses.is_empty(), repaired.pages.is_empty()) {
+    let nothing = repaired.losses.is_empty() && repaired.notes.is_empty();
+    let text = match (nothing, repaired.pages.is_empty()) {
         (true, true) => return,
         (true, false) => format!("Repair of database \"{name}\" loses no row."),
         (false, _) => format!("Repair of database \"{name}\" loses:"),
     };
     run.inform(Message::custom(0, 0, 1, &text));
+    for note in &repaired.notes {
+        run.inform(Message::custom(0, 0, 1, &format!("- {note}")));
+    }
     for loss in &repaired.losses {
         let pages: Vec<String> = loss
             .pages

@@ -1,0 +1,181 @@
+//! The boot page and the file headers: made again from each other, and from the catalog.
+//!
+//! | what is lost | comes from |
+//! |---|---|
+//! | header: number, filegroup, size, growth, name, GUID | the file's row in `sysprufiles` |
+//! | header: which database | the headers of the other files; else the boot page's family, or the caller |
+//! | header: last checkpoint | the headers of the other files; else just behind the boot page |
+//! | boot page: the way into the catalog | the page of `sysallocunits` without neighbours |
+//! | boot page: next unit | the greatest number that a page names |
+//! | boot page: name, number | the caller; else the primary file's name |
+//!
+//! Options that only the boot page has are those of a new database then, and the chain of backups has ended.
+
+use super::survey::Survey;
+use crate::maps::page_at;
+use crate::repair::state::Identity;
+use furrow_datafile::{Pages, SourceFile, kind_fault};
+use furrow_format::boot::WRITTEN_VERSION;
+use furrow_format::catalog::{DatabaseFile, SYSALLOCUNITS};
+use furrow_format::{
+    AllocUnitId, BOOT_PAGE, Boot, FileGrowth, FileHeader, FileId, Forks, Lsn, OwnBoot, Page,
+    PageBuf, PageId, PageMut, PageType, SYSTEM_MAPS_UNIT, stamp_checksum,
+};
+use furrow_io::random;
+use furrow_types::{DateTime, Guid};
+use std::collections::BTreeMap;
+
+/// Fields of the boot page of a new database.
+const COMPATIBILITY: u16 = 110;
+const COLLATION: u32 = 872_468_488;
+const ROW_VERSION: u64 = 2000;
+const FIRST_OBJECT: i32 = 245_575_913;
+const FIRST_UNIT: u64 = 1 << 40;
+/// `sysprufiles.status`: growth in percent.
+const PERCENT: i32 = 0x20;
+
+/// A page that must be of this kind, if it is.
+fn proven(library: &Pages<'_>, id: PageId, kind: PageType) -> Option<Box<PageBuf>> {
+    let (page, Ok(_)) = library.get(id)? else {
+        return None;
+    };
+    let sound = kind_fault(kind, &page).is_none();
+    let in_place = kind == PageType::Boot || Page::new(&page).unit() == SYSTEM_MAPS_UNIT;
+    (sound && in_place).then(|| Box::new(*page))
+}
+
+fn header(library: &Pages<'_>, file: FileId) -> Option<FileHeader> {
+    let page = proven(library, page_at(file, 0), PageType::FileHeader)?;
+    let header = FileHeader::decode(&page).ok()?;
+    (header.file == file).then_some(header)
+}
+
+/// Whether the boot page and all headers can be used.
+pub(super) fn is_sound(library: &Pages<'_>, files: &[SourceFile]) -> bool {
+    proven(library, BOOT_PAGE, PageType::Boot).is_some()
+        && files.iter().all(|file| header(library, file.id).is_some())
+}
+
+/// New contents for the boot page and the headers that cannot be used.
+pub(super) fn mend(
+    library: &Pages<'_>,
+    files: &[SourceFile],
+    survey: &Survey,
+    identity: &Identity,
+) -> (BTreeMap<PageId, Box<PageBuf>>, Vec<String>) {
+    let (mut pages, mut notes) = (BTreeMap::new(), Vec::new());
+    let headers: Vec<FileHeader> = files.iter().filter_map(|f| header(library, f.id)).collect();
+    let boot = proven(library, BOOT_PAGE, PageType::Boot);
+    let boot_lsn = match &boot {
+        Some(page) => Page::new(page).lsn(),
+        None => survey.newest,
+    };
+    let binding = headers.first().map(|header| header.binding);
+    let family = || Some(Boot::decode(boot.as_ref()?).ok()?.family);
+    let binding = binding.or(identity.binding).or_else(family);
+    let binding = binding.unwrap_or_else(|| Guid(random::guid_v4()));
+    // A checkpoint of all files that is behind every page.
+    let behind = Lsn(boot_lsn.0.max(survey.newest.0).saturating_add(1));
+    let checkpoint = headers.iter().map(|header| header.max_lsn).max();
+    let checkpoint = checkpoint.unwrap_or(behind);
+    for file in files
+        .iter()
+        .filter(|f| headers.iter().all(|h| h.file != f.id))
+    {
+        let row = survey
+            .file_rows
+            .get(&i32::from(file.id.0))
+            .map(|row| &row.1);
+        let made = header_of(file, row, (binding, checkpoint));
+        let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
+        if made.format(&mut page).is_ok() {
+            stamp_checksum(&mut page);
+            pages.insert(page_at(file.id, 0), page);
+            notes.push(format!(
+                "The header of {} (page {}) is made again from the catalog and the other files.",
+                file.name,
+                page_at(file.id, 0)
+            ));
+        }
+    }
+    if boot.is_none() {
+        let name = identity.name.clone();
+        let first = headers.iter().find(|header| header.file == FileId(1));
+        let name = name.or_else(|| first.map(|header| header.name.clone()));
+        let made = boot_of(survey, (name, identity.database_id), binding);
+        let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
+        if made.format(&mut page).is_ok() {
+            PageMut::new(&mut page).set_lsn(boot_lsn);
+            stamp_checksum(&mut page);
+            pages.insert(BOOT_PAGE, page);
+            notes.push(format!(
+                "The boot page {BOOT_PAGE} is made again: options of the database are those of a new one, \
+                 and the chain of backups has ended."
+            ));
+        }
+    }
+    (pages, notes)
+}
+
+fn header_of(
+    file: &SourceFile,
+    row: Option<&DatabaseFile>,
+    (binding, checkpoint): (Guid, Lsn),
+) -> FileHeader {
+    let filegroup = row.map_or(1, |row| row.grpid as u16);
+    let name = row
+        .map(|row| row.lname.clone())
+        .filter(|name| !name.is_empty());
+    let growth = row
+        .and_then(|row| u32::try_from(row.growth).ok())
+        .unwrap_or(0);
+    let is_percent = row.is_some_and(|row| row.status & PERCENT != 0);
+    let new = FileHeader::new(binding, file.id, filegroup, file.pages);
+    FileHeader {
+        max_size_pages: row.and_then(|row| u32::try_from(row.maxsize).ok()),
+        growth: match (growth, is_percent) {
+            (0, _) => FileGrowth::None,
+            (percent, true) => FileGrowth::Percent(percent),
+            (pages, false) => FileGrowth::Pages(pages),
+        },
+        max_lsn: checkpoint,
+        file_guid: row.and_then(|row| row.fileguid).unwrap_or_default(),
+        name: name.unwrap_or_else(|| format!("file{}", file.id.0)),
+        ..new
+    }
+}
+
+fn boot_of(
+    survey: &Survey,
+    (name, database_id): (Option<String>, Option<u16>),
+    binding: Guid,
+) -> Boot {
+    let catalog = SYSALLOCUNITS.unit_id();
+    let units = survey.units.keys().copied();
+    let users = units.filter(|unit| AllocUnitId(*unit).index_part() >= 256);
+    let next = users.max().map_or(FIRST_UNIT, |unit| (unit >> 16) + 1);
+    Boot {
+        version: WRITTEN_VERSION,
+        create_version: WRITTEN_VERSION,
+        status: 0,
+        next_object_id: FIRST_OBJECT,
+        created: survey.created.unwrap_or(DateTime::EPOCH),
+        name: name.unwrap_or_else(|| "repaired".to_owned()),
+        database_id: database_id.unwrap_or(0),
+        compatibility: COMPATIBILITY,
+        row_version: ROW_VERSION,
+        full_backup_lsn: Lsn::ZERO,
+        checkpoint_lsn: Lsn::ZERO,
+        collation: COLLATION,
+        family: binding,
+        forks: Forks::new(Guid(random::guid_v4())),
+        differential_base: Guid::default(),
+        catalog_page: survey.place_of(catalog.0).0,
+        next_unit: next.max(FIRST_UNIT),
+        own: OwnBoot {
+            clean_shutdown: true,
+            log_incarnation: 1,
+            ..OwnBoot::default()
+        },
+    }
+}

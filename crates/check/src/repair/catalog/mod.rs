@@ -1,0 +1,172 @@
+//! The repair of what everything else rests on: boot page, file headers, and the rows of the catalog.
+//!
+//! # Steps
+//! 1. [`survey`]: what the headers of all pages in use show, whatever the catalog says.
+//! 2. [`foundation`]: boot page and file headers that cannot be used.
+//! 3. The rows of the base tables are gathered from their sound pages, by the layouts that are the same in
+//!    every database ([`base_plan`]).
+//! 4. [`reconcile`]: the rows against each other. What others prove is made again, the rest goes, and
+//!    each is said ([`Mended::notes`]).
+//! 5. Base tables whose rows or pages have changed are written again as trees, in their own pages.
+//!
+//! # Invariants
+//! 1. *Rows of users are not touched here*: only pages of base tables, the boot page and headers are written.
+//!    A table that is dropped loses its pages in the next pass, by the rules for pages without owner.
+//! 2. *A catalog without a contradiction does not change.* Proof: only what is missing is put in, and the
+//!    score of the soak repairs undamaged databases.
+//!
+//! # What can fail
+//! A base table whose root no page and no row names cannot be written: the findings stay.
+
+mod drop;
+mod foundation;
+mod layouts;
+mod names;
+mod reconcile;
+mod store;
+mod survey;
+
+pub use survey::BASE_PLACES;
+
+use super::state::{Identity, Loss, Overlay, State};
+use crate::examine::{CheckError, examine_base};
+use crate::finding::Finding;
+use crate::options::Options;
+use crate::plan::Plan;
+use crate::{Listener, Scratch};
+use furrow_datafile::{PageSource, Pages};
+use furrow_format::boot::field;
+use furrow_format::catalog::BASE_TABLES;
+use furrow_format::{BOOT_PAGE, PageBuf, PageId};
+use reconcile::{Work, is_base};
+use std::collections::{BTreeMap, BTreeSet};
+use store::{Store, trees};
+use survey::Survey;
+
+/// Findings that the catalog causes.
+const OF_CATALOG: [u32; 2] = [8930, 8992];
+
+/// Most pages of system tables of other engines in a database of this one: damage may let a page name one.
+const MOST_FOREIGN: u32 = 2;
+
+/// What is to be written, and what is to be said of it.
+#[derive(Debug, Default)]
+pub(super) struct Mended {
+    pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
+    pub(super) notes: Vec<String>,
+    pub(super) losses: Vec<Loss>,
+}
+
+/// Whether findings are of what this module repairs.
+pub(super) fn concerns(source: &Overlay<'_>, findings: &[Finding]) -> bool {
+    let library = Pages::new(source);
+    let of_base = |f: &Finding| f.subject.as_ref().is_some_and(|s| is_base(s.object_id));
+    !foundation::is_sound(&library, &source.files())
+        || findings
+            .iter()
+            .any(|f| OF_CATALOG.contains(&f.number()) || of_base(f))
+}
+
+/// Repairs the foundation, or else the catalog. Nothing for a database of another engine.
+pub(super) fn mend(
+    source: &Overlay<'_>,
+    options: &Options,
+    with: (Option<&Scratch>, Option<Listener<'_>>),
+    (identity, findings): (&Identity, &[Finding]),
+) -> Result<Mended, CheckError> {
+    let files = source.files();
+    let library = Pages::new(source);
+    let seen = survey::survey(&library, &files, with.1)?;
+    if !foundation::is_sound(&library, &files) {
+        // Without the boot page, the system tables show which engine it is.
+        if seen.foreign > MOST_FOREIGN {
+            return Ok(Mended::default());
+        }
+        let (pages, notes) = foundation::mend(&library, &files, &seen, identity);
+        return Ok(Mended {
+            pages,
+            notes,
+            losses: Vec::new(),
+        });
+    }
+    let boot = library.page(BOOT_PAGE);
+    let own = boot.is_some_and(|boot| field::MAGIC.get(&boot).starts_with(b"FURROW"));
+    if !own {
+        return Ok(Mended::default());
+    }
+    let damaged: BTreeSet<i32> = findings
+        .iter()
+        .filter_map(|finding| finding.subject.as_ref())
+        .map(|subject| subject.object_id)
+        .filter(|id| is_base(*id))
+        .collect();
+    let unreadable = findings.iter().any(|f| f.number() == 8930);
+    let headers = names::headers(&library, &files);
+    let plan = base_plan(&library, &seen);
+    let mut mended = Mended::default();
+    examine_base(
+        source,
+        options,
+        with,
+        &plan,
+        &mut |shared, library, facts| {
+            let mut state = State::new(shared, library, facts);
+            let found = gather(&mut state);
+            let all = || BASE_TABLES.iter().map(|table| table.id).collect();
+            let mut work = Work {
+                store: found.clone(),
+                survey: &seen,
+                files: &files,
+                headers: &headers,
+                damaged: if unreadable { all() } else { damaged.clone() },
+                notes: Vec::new(),
+            };
+            work.reconcile();
+            let again = work.damaged.clone();
+            write(&mut state, (&found, &work.store), &again);
+            mended.notes = std::mem::take(&mut work.notes);
+            mended.losses = std::mem::take(&mut state.losses).into_values().collect();
+            mended.pages = std::mem::take(&mut state.pages);
+        },
+    )?;
+    Ok(mended)
+}
+
+/// A plan of the base tables alone, by layouts that are the same in every database.
+fn base_plan(library: &Pages<'_>, seen: &Survey) -> Plan {
+    let mut plan = Plan::default();
+    if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
+        plan.take_boot(&boot);
+        for table in BASE_TABLES {
+            let (root, first_iam) = seen.place_of(table.unit_id().0);
+            plan.add_base(table, root, first_iam);
+        }
+    }
+    plan
+}
+
+/// The sound rows of all base tables, each key once.
+fn gather(state: &mut State<'_>) -> Store {
+    state.find_owners();
+    let mut found = Store::default();
+    for table in trees() {
+        let unit = state.plan().unit_of(table.unit_id().0);
+        let rows = state.gather_tree(unit, true);
+        found.take(table, &rows);
+    }
+    found
+}
+
+/// Writes the trees of base tables that have other rows than were found, or that are damaged.
+fn write(state: &mut State<'_>, (found, wanted): (&Store, &Store), damaged: &BTreeSet<i32>) {
+    for table in trees() {
+        if !damaged.contains(&table.id) && found.is_same(wanted, table.id) {
+            continue;
+        }
+        let unit = state.plan().unit_of(table.unit_id().0);
+        if let Some(rows) = wanted.tree_rows(state, unit, table) {
+            debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
+            state.write_tree_or_note(unit, &rows);
+        }
+    }
+}

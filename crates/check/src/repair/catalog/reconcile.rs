@@ -1,0 +1,449 @@
+//! The rows of the catalog against each other: what other rows prove is made again, the rest goes.
+//!
+//! # Steps
+//! 1. Definitions of base tables are the same in every database: missing ones are put in.
+//! 2. A unit without a row is found by its pages; a rowset without a row by its index and its columns;
+//!    columns of rowsets by the rules of layout ([`super::layouts`]); names that are lost are replaced.
+//! 3. An index whose definition cannot be made again goes, with its pages. So does a table, if its own rows
+//!    cannot be read without the definition.
+//! 4. Rows that belong to nothing go.
+
+use super::layouts::{is_whole, of_index, of_table, sizes_of};
+use super::store::Store;
+use super::survey::Survey;
+use furrow_datafile::SourceFile;
+use furrow_format::catalog::{
+    AllocUnit, BASE_TABLES, BaseRow, BaseTable, Bootstrap, Column, IndexColumn, IndexStat, Rowset,
+    RowsetColumn, SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSROWSETS, SYSRSCOLS,
+    SYSSCHOBJS, SchemaObject, TablePlace, UnitPlace, bootstrap_rows, column_row,
+    index_column_status, index_kind, index_status, layout_status, object_type, rowset_status,
+    schema_id, unit_kind,
+};
+use furrow_format::{AllocUnitId, FileHeader, PageId};
+use furrow_types::{Collation, DataType, DateTime};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ids of objects of users begin here.
+const USERS: i32 = 100;
+
+/// What is worked on.
+pub(super) struct Work<'w> {
+    pub(super) store: Store,
+    pub(super) survey: &'w Survey,
+    pub(super) files: &'w [SourceFile],
+    /// Their headers.
+    pub(super) headers: &'w [Option<FileHeader>],
+    /// Base tables whose rows may be incomplete.
+    pub(super) damaged: BTreeSet<i32>,
+    /// What is said to the user.
+    pub(super) notes: Vec<String>,
+}
+
+pub(super) fn is_base(id: i32) -> bool {
+    id < USERS
+}
+
+impl Work<'_> {
+    /// Does all steps.
+    pub(super) fn reconcile(&mut self) {
+        self.definitions();
+        self.lost_rowsets();
+        self.lost_units();
+        self.lost_stats();
+        self.lost_members();
+        self.lost_layouts();
+        self.lost_objects();
+        self.lost_columns();
+        self.drop_incomplete();
+        self.drop_orphans();
+        self.lost_names();
+    }
+
+    pub(super) fn created(&self) -> DateTime {
+        self.survey.created.unwrap_or(DateTime::EPOCH)
+    }
+
+    /// What every database has. Owners, types and classes may have been removed on purpose: they are put in
+    /// only where their table is damaged.
+    fn definitions(&mut self) {
+        let place = |table: &&BaseTable| {
+            let (root, first_iam) = self.survey.place_of(table.unit_id().0);
+            let rows = UnitPlace {
+                first: root,
+                root,
+                first_iam,
+                ..UnitPlace::NONE
+            };
+            let table_id = table.id;
+            TablePlace { table_id, rows }
+        };
+        let places: Vec<TablePlace> = BASE_TABLES.iter().map(|table| place(table)).collect();
+        let rows = bootstrap_rows(&Bootstrap {
+            created: self.created(),
+            places: &places,
+            filegroups: &[],
+            files: &[],
+        });
+        let always: Vec<i32> = [
+            &SYSRSCOLS,
+            &SYSROWSETS,
+            &SYSALLOCUNITS,
+            &SYSSCHOBJS,
+            &SYSCOLPARS,
+            &SYSIDXSTATS,
+            &SYSISCOLS,
+        ]
+        .map(|table| table.id)
+        .to_vec();
+        for (table, rows) in rows.into_iter().filter(|(table, _)| !table.is_heap()) {
+            if !always.contains(&table.id) && !self.damaged.contains(&table.id) {
+                continue;
+            }
+            let lost = rows
+                .into_iter()
+                .filter(|values| self.store.add(table, values.clone()))
+                .count();
+            if lost > 0 {
+                self.notes.push(format!(
+                    "{lost} rows of sys.{} that every database has are put in again.",
+                    table.name
+                ));
+            }
+        }
+    }
+
+    pub(super) fn layouts_of(&self) -> BTreeMap<i64, Vec<RowsetColumn>> {
+        let mut of: BTreeMap<i64, Vec<RowsetColumn>> = BTreeMap::new();
+        for column in self.store.all::<RowsetColumn>() {
+            of.entry(column.rsid).or_default().push(column);
+        }
+        of
+    }
+
+    /// A rowset that an index names: its sizes from its columns, and from its pages.
+    fn lost_rowsets(&mut self) {
+        let known: BTreeSet<i64> = self
+            .store
+            .all::<Rowset>()
+            .iter()
+            .map(|r| r.rowsetid)
+            .collect();
+        let (layouts, units) = (self.layouts_of(), self.store.all::<AllocUnit>());
+        for stat in self.store.all::<IndexStat>() {
+            let has_rows = stat.status & index_status::INDEX != 0 && stat.rowset != 0;
+            if !has_rows || known.contains(&stat.rowset) {
+                continue;
+            }
+            let columns = layouts.get(&stat.rowset).map_or(&[][..], Vec::as_slice);
+            let Some(sizes) = sizes_of(stat.rowset, stat.indid, columns) else {
+                continue;
+            };
+            let unit = units.iter().find(|unit| unit.ownerid == stat.rowset);
+            let seen = unit.and_then(|unit| self.survey.units.get(&(unit.auid as u64)));
+            let is_data = stat.kind != index_kind::NONCLUSTERED;
+            let unique = stat.status & index_status::UNIQUE != 0;
+            let bit = |set: bool, bit: i32| if set { bit } else { 0 };
+            let leaf = seen.and_then(|seen| seen.leaf_min).map(|min| min as i16);
+            let node = seen.and_then(|seen| seen.node_min).map(|min| min as i16);
+            self.store.put(&Rowset {
+                rowsetid: stat.rowset,
+                ownertype: 1,
+                idmajor: stat.id,
+                idminor: stat.indid,
+                numpart: 1,
+                status: rowset_status::USER
+                    | bit(is_data, rowset_status::DATA)
+                    | bit(unique, rowset_status::UNIQUE)
+                    | rowset_status::NULLABLE_KEYS,
+                fgidfs: 0,
+                rcrows: 0,
+                cmprlevel: 0,
+                fillfact: 0,
+                maxnullbit: sizes.maxnullbit,
+                maxleaf: sizes.maxleaf,
+                maxint: sizes.maxint,
+                minleaf: leaf.unwrap_or(sizes.minleaf),
+                minint: node.unwrap_or(sizes.minint),
+                rsguid: None,
+                lockres: None,
+                scope_id: None,
+            });
+        }
+    }
+
+    /// Units that no row names, by their pages. Rowsets and units get their numbers in the same order.
+    fn lost_units(&mut self) {
+        let rows: Vec<AllocUnit> = self.store.all();
+        let named: BTreeSet<i64> = rows.iter().map(|unit| unit.auid).collect();
+        let owned: BTreeSet<i64> = rows
+            .iter()
+            .filter(|unit| unit.kind == unit_kind::IN_ROW)
+            .map(|unit| unit.ownerid)
+            .collect();
+        let mut free: Vec<u64> = self
+            .survey
+            .units
+            .iter()
+            .filter(|(id, seen)| {
+                let of_users = AllocUnitId(**id).index_part() >= 256;
+                of_users && !named.contains(&(**id as i64)) && !seen.first_iam.is_none()
+            })
+            .map(|(id, _)| *id)
+            .collect();
+        let stats: Vec<IndexStat> = self.store.all();
+        let rowsets: Vec<Rowset> = self.store.all();
+        for rowset in rowsets.iter().filter(|r| !owned.contains(&r.rowsetid)) {
+            let fits = |id: &u64| {
+                let seen = self.survey.units.get(id);
+                // A tree of which no page is left has no rows, and no root.
+                let seen = seen.filter(|seen| rowset.idminor == 0 || !seen.any.is_none());
+                seen.is_some_and(|seen| {
+                    let leaf = seen.leaf_min.is_none_or(|min| min == rowset.minleaf as u16);
+                    leaf && (seen.leaf_min.is_none() || seen.is_data == (rowset.idminor <= 1))
+                })
+            };
+            let Some(at) = free.iter().position(fits) else {
+                continue;
+            };
+            let id = free.remove(at);
+            let (root, first_iam) = self.survey.place_of(id);
+            let stat = stats.iter().find(|stat| stat.rowset == rowset.rowsetid);
+            // Where the root is lost, another page becomes it when the tree is written again.
+            let any = self
+                .survey
+                .units
+                .get(&id)
+                .map_or(PageId::NONE, |seen| seen.any);
+            let root = match rowset.idminor {
+                0 => PageId::NONE,
+                _ if root.is_none() => any,
+                _ => root,
+            };
+            self.store.put(&AllocUnit {
+                auid: id as i64,
+                kind: unit_kind::IN_ROW,
+                ownerid: rowset.rowsetid,
+                status: 0,
+                fgid: stat.map_or(1, |stat| stat.dataspace as i16).max(1),
+                pgfirst: root,
+                pgroot: root,
+                pgfirstiam: first_iam,
+                pcused: 0,
+                pcdata: 0,
+                pcreserved: 0,
+            });
+        }
+    }
+
+    /// Indexes that their rowsets prove. Their names are lost.
+    fn lost_stats(&mut self) {
+        let stats: Vec<IndexStat> = self.store.all();
+        let units: Vec<AllocUnit> = self.store.all();
+        for rowset in self.store.all::<Rowset>() {
+            let (id, number) = (rowset.idmajor, rowset.idminor);
+            if stats
+                .iter()
+                .any(|stat| (stat.id, stat.indid) == (id, number))
+            {
+                continue;
+            }
+            let unit = units.iter().find(|unit| unit.ownerid == rowset.rowsetid);
+            let unique = match rowset.status & rowset_status::UNIQUE {
+                0 => 0,
+                _ => index_status::UNIQUE,
+            };
+            let name = (number > 0).then(|| format!("lost_index_{number}"));
+            let named = if number > 0 { index_status::NAMED } else { 0 };
+            self.store.put(&IndexStat {
+                id,
+                indid: number,
+                name: name.clone(),
+                status: index_status::INDEX | named | unique,
+                intprop: 0,
+                fillfact: 0,
+                kind: match number {
+                    0 => index_kind::HEAP,
+                    1 => index_kind::CLUSTERED,
+                    _ => index_kind::NONCLUSTERED,
+                },
+                tinyprop: 0,
+                dataspace: unit.map_or(1, |unit| unit.fgid.into()),
+                lobds: 0,
+                rowset: rowset.rowsetid,
+            });
+            if let Some(name) = name {
+                let table = self.name_of(id);
+                self.notes.push(format!(
+                    "The name of index {number} of {table} is lost, and whether it belongs to a constraint: \
+                     it is called {name}."
+                ));
+            }
+        }
+    }
+
+    /// A table in words.
+    pub(super) fn name_of(&self, id: i32) -> String {
+        let objects: Vec<SchemaObject> = self.store.all();
+        let found = objects.into_iter().find(|object| object.id == id);
+        found.map_or_else(
+            || format!("object {id}"),
+            |object| format!("table {}", object.name),
+        )
+    }
+
+    /// Columns of clustered keys, which the layout of the rows has as well.
+    fn lost_members(&mut self) {
+        let layouts = self.layouts_of();
+        let members: Vec<IndexColumn> = self.store.all();
+        for rowset in self.store.all::<Rowset>() {
+            if rowset.idminor != 1 || is_base(rowset.idmajor) {
+                continue;
+            }
+            let of = layouts.get(&rowset.rowsetid).into_iter().flatten();
+            let keyed = of.filter(|c| c.ordkey > 0 && c.rscolid > 0);
+            for column in keyed {
+                let subid = i32::from(column.ordkey);
+                let key = (rowset.idmajor, 1, subid);
+                if members
+                    .iter()
+                    .any(|m| (m.idmajor, m.idminor, m.subid) == key)
+                {
+                    continue;
+                }
+                let descending = match column.status & layout_status::DESCENDING {
+                    0 => 0,
+                    _ => index_column_status::DESCENDING,
+                };
+                self.store.put(&IndexColumn {
+                    idmajor: rowset.idmajor,
+                    idminor: 1,
+                    subid,
+                    status: index_column_status::COLUMN | index_column_status::KEY | descending,
+                    intprop: column.rscolid,
+                    tinyprop1: column.ordkey as u8,
+                    tinyprop2: 0,
+                    tinyprop3: 0,
+                });
+            }
+        }
+    }
+
+    /// Columns of rowsets, tables before their indexes.
+    fn lost_layouts(&mut self) {
+        let mut rowsets: Vec<Rowset> = self.store.all();
+        rowsets.retain(|rowset| !is_base(rowset.idmajor));
+        rowsets.sort_by_key(|rowset| (rowset.idmajor, rowset.idminor));
+        let (columns, members) = (self.store.all::<Column>(), self.store.all::<IndexColumn>());
+        for rowset in &rowsets {
+            let layouts = self.layouts_of();
+            let of = |id: i64| layouts.get(&id).map_or(&[][..], Vec::as_slice);
+            let left = of(rowset.rowsetid);
+            if is_whole(rowset, left) {
+                continue;
+            }
+            let unique = rowset.status & rowset_status::UNIQUE != 0;
+            let mine: Vec<&IndexColumn> = members
+                .iter()
+                .filter(|m| (m.idmajor, m.idminor) == (rowset.idmajor, rowset.idminor))
+                .collect();
+            let made = if rowset.idminor <= 1 {
+                let declared = columns
+                    .iter()
+                    .filter(|c| c.id == rowset.idmajor && c.number == 0);
+                let declared: Vec<Column> = declared.cloned().collect();
+                of_table(rowset, left, &declared, &mine, unique)
+            } else {
+                let base = rowsets
+                    .iter()
+                    .find(|r| r.idmajor == rowset.idmajor && r.idminor <= 1);
+                let base = base.map_or(&[][..], |base| of(base.rowsetid));
+                of_index(rowset, left, base, &mine, unique)
+            };
+            for column in made.into_iter().flat_map(|made| made.columns) {
+                self.store.add(&SYSRSCOLS, column.to_values());
+            }
+        }
+    }
+
+    /// Tables whose rows are there, and whose names are lost.
+    fn lost_objects(&mut self) {
+        let known: BTreeSet<i32> = self
+            .store
+            .all::<SchemaObject>()
+            .iter()
+            .map(|o| o.id)
+            .collect();
+        let rowsets: Vec<Rowset> = self.store.all();
+        let columns: Vec<Column> = self.store.all();
+        for rowset in rowsets
+            .iter()
+            .filter(|r| r.idminor <= 1 && !known.contains(&r.idmajor))
+        {
+            let id = rowset.idmajor;
+            let highest = columns.iter().filter(|c| c.id == id).map(|c| c.colid).max();
+            let name = format!("lost_table_{id}");
+            let created = self.created();
+            self.store.put(&SchemaObject {
+                id,
+                name: name.clone(),
+                nsid: schema_id::DBO,
+                nsclass: 0,
+                status: 0,
+                kind: object_type::USER_TABLE,
+                pid: 0,
+                pclass: 1,
+                intprop: highest.unwrap_or(0),
+                created,
+                modified: created,
+                status2: 0,
+            });
+            self.notes.push(format!(
+                "The name of the table with object id {id} is lost: it is called dbo.{name}."
+            ));
+        }
+    }
+
+    /// Columns that rows have, and whose names are lost.
+    fn lost_columns(&mut self) {
+        let layouts = self.layouts_of();
+        let mut columns: Vec<Column> = self.store.all();
+        for rowset in self.store.all::<Rowset>() {
+            if rowset.idminor > 1 || is_base(rowset.idmajor) {
+                continue;
+            }
+            for stored in layouts.get(&rowset.rowsetid).into_iter().flatten() {
+                let (id, number) = (rowset.idmajor, stored.rscolid);
+                let dropped = stored.status & layout_status::DROPPED != 0 || number >= 0x0400_0000;
+                let named = columns
+                    .iter()
+                    .any(|c| (c.id, c.number, c.colid) == (id, 0, number));
+                let data_type = DataType::from_ti(stored.ti, Collation(stored.cid as u32));
+                let Some(data_type) = data_type.filter(|_| number > 0 && !dropped && !named) else {
+                    continue;
+                };
+                let name = format!("lost_column_{number}");
+                let nullable = stored.status & layout_status::NOT_NULL == 0;
+                let row = column_row(id, number, &name, &data_type, nullable);
+                let table = self.name_of(id);
+                self.store.put(&row);
+                columns.push(row);
+                self.notes.push(format!(
+                    "The name of column {number} of {table} is lost, with its default and its identity: it \
+                     is called {name}."
+                ));
+            }
+        }
+        let mut objects: Vec<SchemaObject> = self.store.all();
+        for object in &mut objects {
+            let of = columns
+                .iter()
+                .filter(|c| c.id == object.id && c.number == 0);
+            let highest = of.map(|c| c.colid).max().unwrap_or(0);
+            let is_table = object.kind == object_type::USER_TABLE;
+            if is_table && object.intprop < highest {
+                object.intprop = highest;
+                self.store.put(object);
+            }
+        }
+    }
+}

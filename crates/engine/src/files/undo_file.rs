@@ -1,0 +1,279 @@
+//! The undo file of RESTORE ... WITH STANDBY: what the files of a database held before it was opened.
+//!
+//! A database in standby was recovered, although more log is to come. Before a unit of one of its files is
+//! written for the first time, the undo file gets what was there, durably. [`put_back`] writes all of it
+//! back: the files are as the restore has left them, and the next log can be restored.
+//!
+//! # Format
+//! Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit with the
+//! number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length `u64`,
+//! the bytes of the image `u32`, and the CRC-32C of the binding, these fields and the image; then the image,
+//! filled up to 8192 bytes. The first entry that is not whole ends the file: what it has the image of was not
+//! written yet.
+//!
+//! # Invariants
+//! 1. An image is durable before its place is written: asserted by the order in [`Journaled::write`]. Proof:
+//!    the power losses of `soak::backups`.
+//! 2. The first image of a place counts, and there is only one in an undo file.
+
+#![deny(clippy::indexing_slicing)]
+
+use furrow_io::sync::Mutex;
+use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, ReadRun, Volume, WriteRun};
+use furrow_types::Guid;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: [u8; 8] = *b"FURROWSB";
+/// Units of the file, and the header of an entry.
+const UNIT: u64 = 4096;
+/// Bytes of an image.
+const IMAGE: u64 = 8192;
+/// Bytes of the fields of an entry that its checksum covers.
+const FIELDS: usize = 16;
+const OF_IMAGE: u8 = 0;
+const OF_LENGTH: u8 = 1;
+
+/// An undo file that is being written.
+#[derive(Debug)]
+pub(crate) struct UndoFile {
+    file: Arc<dyn File>,
+    binding: Guid,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Where the next entry goes.
+    end: u64,
+    /// Places whose images are there: file and number of the image.
+    saved: BTreeSet<(u16, u64)>,
+}
+
+fn checksum(binding: Guid, fields: &[u8], image: &[u8]) -> u32 {
+    let crc = crc32c::crc32c_append(crc32c::crc32c(&binding.0), fields);
+    crc32c::crc32c_append(crc, image)
+}
+
+fn fields_of(id: u16, kind: u8, place: u64, bytes: u32) -> [u8; FIELDS] {
+    let mut fields = [0; FIELDS];
+    let parts = [
+        &id.to_le_bytes()[..],
+        &[kind],
+        &place.to_le_bytes(),
+        &bytes.to_le_bytes(),
+    ];
+    let all = parts.concat();
+    for (field, byte) in fields.iter_mut().zip(all) {
+        *field = byte;
+    }
+    fields
+}
+
+impl UndoFile {
+    /// Makes an undo file; one that was there is gone.
+    pub(crate) fn create(
+        volume: &dyn Volume,
+        path: &Path,
+        binding: Guid,
+    ) -> Result<Arc<UndoFile>, IoError> {
+        if volume.exists(path)? {
+            volume.remove(path)?;
+        }
+        let file = volume.open(path, Open::Create, Access::Data)?;
+        let mut head = AlignedBuf::new(UNIT as usize);
+        for (place, byte) in head.iter_mut().zip(MAGIC.iter().chain(&binding.0)) {
+            *place = *byte;
+        }
+        file.write_at(0, &head)?;
+        file.sync()?;
+        let state = State {
+            end: UNIT,
+            saved: BTreeSet::new(),
+        };
+        Ok(Arc::new(UndoFile {
+            file,
+            binding,
+            state: Mutex::new(state),
+        }))
+    }
+
+    /// A file of the database, which saves what it held here before it is written.
+    pub(crate) fn guard(
+        self: &Arc<UndoFile>,
+        file: Arc<dyn File>,
+        id: u16,
+    ) -> Result<Arc<dyn File>, IoError> {
+        let len = file.len_bytes()?;
+        let mut state = self.state.lock();
+        self.append(&mut state, (id, OF_LENGTH, len), &[])?;
+        self.file.sync()?;
+        drop(state);
+        Ok(Arc::new(Journaled {
+            file,
+            id,
+            len,
+            undo: Arc::clone(self),
+        }))
+    }
+
+    /// Appends an entry, which is not durable yet.
+    fn append(
+        &self,
+        state: &mut State,
+        (id, kind, place): (u16, u8, u64),
+        image: &[u8],
+    ) -> Result<(), IoError> {
+        let fields = fields_of(id, kind, place, image.len() as u32);
+        let crc = checksum(self.binding, &fields, image).to_le_bytes();
+        let mut entry = AlignedBuf::new((UNIT + IMAGE) as usize);
+        for (to, byte) in entry.iter_mut().zip(fields.iter().chain(&crc)) {
+            *to = *byte;
+        }
+        for (to, byte) in entry.iter_mut().skip(UNIT as usize).zip(image) {
+            *to = *byte;
+        }
+        self.file.write_at(state.end, &entry)?;
+        state.end += UNIT + IMAGE;
+        Ok(())
+    }
+}
+
+/// A file whose bytes are saved before they are written over.
+#[derive(Debug)]
+struct Journaled {
+    file: Arc<dyn File>,
+    id: u16,
+    /// Its length when it was opened: what lies behind it was not there.
+    len: u64,
+    undo: Arc<UndoFile>,
+}
+
+impl Journaled {
+    /// Saves what lies in these ranges, durably.
+    fn save(&self, ranges: impl Iterator<Item = (u64, u64)>) -> Result<(), IoError> {
+        let mut state = self.undo.state.lock();
+        let mut saved: Vec<(u16, u64)> = Vec::new();
+        for (from, to) in ranges {
+            let mut at = from / IMAGE;
+            while at * IMAGE < to.min(self.len) {
+                let place = (self.id, at);
+                if !state.saved.contains(&place) && !saved.contains(&place) {
+                    let bytes = (self.len - at * IMAGE).min(IMAGE) as usize;
+                    let mut image = AlignedBuf::new(IMAGE as usize);
+                    if let Some(part) = image.get_mut(..bytes) {
+                        self.file.read_at(at * IMAGE, part)?;
+                        self.undo
+                            .append(&mut state, (self.id, OF_IMAGE, at * IMAGE), part)?;
+                    }
+                    saved.push(place);
+                }
+                at += 1;
+            }
+        }
+        if !saved.is_empty() {
+            self.undo.file.sync()?;
+            state.saved.extend(saved);
+        }
+        Ok(())
+    }
+
+    fn save_runs(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
+        self.save(
+            runs.iter()
+                .map(|run| (run.offset, run.offset + run.len_bytes())),
+        )
+    }
+}
+
+impl File for Journaled {
+    fn read(&self, runs: &mut [ReadRun<'_, '_>]) -> Result<(), IoError> {
+        self.file.read(runs)
+    }
+
+    fn write(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
+        self.save_runs(runs)?;
+        self.file.write(runs)
+    }
+
+    fn write_durable(&self, runs: &[WriteRun<'_, '_>]) -> Result<(), IoError> {
+        self.save_runs(runs)?;
+        self.file.write_durable(runs)
+    }
+
+    fn sync(&self) -> Result<(), IoError> {
+        self.file.sync()
+    }
+
+    fn resize(&self, bytes: u64, fill: Fill) -> Result<(), IoError> {
+        self.save(std::iter::once((bytes, self.len)))?;
+        self.file.resize(bytes, fill)
+    }
+
+    fn len_bytes(&self) -> Result<u64, IoError> {
+        self.file.len_bytes()
+    }
+
+    fn path(&self) -> &Path {
+        self.file.path()
+    }
+}
+
+/// Writes back what an undo file has of these files, by number, durably. It may be done again. `false` where
+/// there is no undo file of this database.
+pub(crate) fn put_back(
+    volume: &dyn Volume,
+    path: &Path,
+    binding: Guid,
+    files: &[(u16, Arc<dyn File>)],
+) -> Result<bool, IoError> {
+    if !volume.exists(path)? {
+        return Ok(false);
+    }
+    let undo = volume.open(path, Open::ReadOnly, Access::Data)?;
+    let len = undo.len_bytes()?;
+    let mut head = AlignedBuf::new(UNIT as usize);
+    if len < UNIT {
+        // Nothing was written behind it.
+        return Ok(true);
+    }
+    undo.read_at(0, &mut head)?;
+    let expected: Vec<u8> = MAGIC.iter().chain(&binding.0).copied().collect();
+    if !head.starts_with(&expected) {
+        // It was being made: nothing was written behind it.
+        return Ok(head.iter().all(|byte| *byte == 0));
+    }
+    let (mut at, mut entry) = (UNIT, AlignedBuf::new((UNIT + IMAGE) as usize));
+    while at + UNIT + IMAGE <= len {
+        undo.read_at(at, &mut entry)?;
+        let Some((id, kind, place, image)) = entry_of(&entry, binding) else {
+            break;
+        };
+        if let Some((_, file)) = files.iter().find(|(of, _)| *of == id) {
+            match kind {
+                OF_LENGTH if file.len_bytes()? != place => file.resize(place, Fill::Allocate)?,
+                OF_LENGTH => {}
+                _ => file.write_at(place, &AlignedBuf::copy_of(image))?,
+            }
+        }
+        at += UNIT + IMAGE;
+    }
+    for (_, file) in files {
+        file.sync()?;
+    }
+    Ok(true)
+}
+
+/// File, kind, place and image of an entry that is whole.
+fn entry_of(entry: &[u8], binding: Guid) -> Option<(u16, u8, u64, &[u8])> {
+    let fields = entry.first_chunk::<FIELDS>()?;
+    let id = u16::from_le_bytes(*fields.first_chunk()?);
+    let kind = *fields.get(2)?;
+    let place = u64::from_le_bytes(*fields.get(3..)?.first_chunk()?);
+    let bytes = u32::from_le_bytes(*fields.get(11..)?.first_chunk()?) as usize;
+    let crc = u32::from_le_bytes(*entry.get(FIELDS..)?.first_chunk()?);
+    let image = entry.get(UNIT as usize..)?.get(..bytes)?;
+    let whole = kind <= OF_LENGTH && crc == checksum(binding, fields, image);
+    whole.then_some((id, kind, place, image))
+}

@@ -1,0 +1,477 @@
+//! Absent files of an open database that come back: the later steps of a piecemeal restore.
+//!
+//! 1. [`Instance::begin_piece`] makes the files, and beside the first one a log for them alone. Both are
+//!    noted in the database's entry of the list before they are made.
+//! 2. Log backups extend that log ([`Instance::resume_piece`]), up to the record with which the database was
+//!    recovered. The open database is not touched, and goes on.
+//! 3. Recovery redoes the log on these files through a database of its own in the buffer pool, writes them
+//!    durably, and lets them join the open database.
+//!
+//! # Invariants
+//! 1. A file joins only with the log up to the point at which the database was recovered (4318 before).
+//!    Nothing has to be undone then: a recovery without these files refuses transactions that have changed
+//!    them. Proof: `a_transaction_in_a_file_that_is_left_out_is_not_forgotten`.
+//! 2. Until the list no longer has a file among the absent ones it is none of the database: a crash before
+//!    that leaves the piece, and its recovery is repeated. Proof: the power losses of `soak::backups`.
+//! 3. All files of a filegroup come back together.
+
+use super::Instance;
+use super::restore::{
+    DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
+};
+use super::restore_files::needs_of;
+use crate::checking::hidden_number;
+use crate::database::{Database, Registration};
+use crate::files::{
+    Candidate, FileBook, FileEntry, FilePlan, Guarded, Made, open_error, remove_any, remove_own,
+};
+use crate::shared::{Listed, Phase};
+use furrow_format::{
+    DatabaseId, FileGrowth, FileHeader, FileHeaderError, FileId, GAM_INTERVAL, Lsn, PAGE_SIZE,
+    PageId, PageNo, dcm_page_of,
+};
+use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::{Access, Fill, Open};
+use furrow_log::{LogConfig, LogImage};
+use furrow_messages::Message;
+use furrow_pool::{CheckpointOptions, LatchRank};
+use furrow_recovery::{analyse, redo, stamp_new_file};
+use furrow_tables::EngineError;
+use furrow_txn::Store;
+use furrow_types::Guid;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What is behind the path of the first file of a piece in that of its log.
+const LOG_SUFFIX: &str = "_MSSQL_RESTORE";
+
+fn unsupported(what: &str) -> EngineError {
+    let text = format!("'{what}' is not supported.");
+    EngineError::of(Message::custom(40_514, 16, 1, &text))
+}
+
+/// Files that are ready to join, with what the open database has to know of them.
+type Ready = Vec<(FilePlan, Guarded)>;
+
+impl Instance {
+    /// The entry of an open database that lacks files; 3159 of one that has all of them.
+    fn listed_without(&self, name: &str) -> Result<Listed, EngineError> {
+        let list = self.shared.list.lock();
+        let listed = self.listed(&list, name, || EngineError::refused(3118, &[name.into()]))?;
+        match listed.phase == Phase::Whole && !listed.absent.is_empty() {
+            true => Ok(listed),
+            false => Err(EngineError::refused(3159, &[name.into()])),
+        }
+    }
+
+    /// Whether all of these files are absent from an open database.
+    pub fn lacks(&self, name: &str, files: &[u16]) -> bool {
+        let listed = self.listed_without(name);
+        listed.is_ok_and(|listed| files.iter().all(|id| listed.absent.has(*id)))
+    }
+
+    /// Whether files of an open database are being restored.
+    pub fn restores_piece(&self, name: &str) -> bool {
+        let listed = self.listed_without(name);
+        listed.is_ok_and(|listed| listed.absent.piece.is_some())
+    }
+
+    /// Begins to restore the absent files `chosen` of an open database. 3116 of a backup that is not of what
+    /// the database was restored from, or is newer.
+    pub fn begin_piece(
+        &self,
+        database: &Arc<Database>,
+        spec: &RestoreSpec,
+        chosen: &[u16],
+    ) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        if database.restores_pages() {
+            return Err(unsupported("RESTORE of files while pages are restored"));
+        }
+        // Its catalog changes when they come back.
+        database.check_changes()?;
+        let turn = database.files.begin_backup()?;
+        let family = database.family()?;
+        let listed = self.listed_without(&spec.name)?;
+        belongs(&listed, spec)?;
+        let layout = piece_layout(&listed, spec, chosen)?;
+        let mut piece = Listed {
+            phase: Phase::Piece,
+            layout,
+            ..listed.clone()
+        };
+        piece.link.source = spec.source.0;
+        piece.link.forks = spec.forks.clone();
+        self.note_restoring(&piece)?;
+        database.files.set_restoring(chosen);
+        self.remove_piece_files(&listed, &piece, spec.replace)?;
+        let (files, log) = self.make_piece(&piece, spec)?;
+        Ok(Restoring {
+            listed: piece,
+            checkpoint: spec.checkpoint,
+            needs: spec.last_lsn,
+            files,
+            log,
+            applied: Lsn::ZERO,
+            last_commit: None,
+            pages: RestoredPages::Files { log_stays: false },
+            family: Some(family),
+            limit: listed.absent.point,
+            held: Default::default(),
+            turn: Some(turn),
+        })
+    }
+
+    /// Removes what an earlier attempt has left, and with REPLACE whatever lies there.
+    fn remove_piece_files(
+        &self,
+        listed: &Listed,
+        piece: &Listed,
+        replace: bool,
+    ) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        let own = Guid(listed.binding);
+        for path in listed.absent.piece_paths() {
+            remove_own(volume, &path, own)?;
+        }
+        for plan in &piece.layout {
+            match replace {
+                true => remove_any(volume, &plan.path)?,
+                false => drop(remove_own(volume, &plan.path, own)?),
+            }
+        }
+        Ok(())
+    }
+
+    fn make_piece(
+        &self,
+        piece: &Listed,
+        spec: &RestoreSpec,
+    ) -> Result<(DataFiles, LogImage), EngineError> {
+        let mut made = Made::new(&*self.shared.volume);
+        let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
+        for plan in &piece.layout {
+            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
+            let access = match plan.filegroup {
+                0 => Access::Log,
+                _ => Access::Data,
+            };
+            let file = made.create(&plan.path, access, TAKEN_STATE)?;
+            if plan.filegroup == 0 {
+                let sector = spec.log_sector_bytes;
+                let image = LogImage::create(file, piece.binding, sector, &spec.vlfs, bytes);
+                log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
+                continue;
+            }
+            file.resize(bytes, Fill::Allocate)
+                .map_err(|e| EngineError::from(e).of_expansion())?;
+            files.insert(plan.id, file);
+        }
+        let log = log.ok_or_else(|| EngineError::Damaged("a piece without a log".into()))?;
+        made.keep();
+        Ok((files, log))
+    }
+
+    /// Goes on with files that are being restored into an open database; 3117 where there are none.
+    pub fn resume_piece(&self, name: &str) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        let database = self.database(name)?;
+        let turn = database.files.begin_backup()?;
+        let listed = self.listed_without(name);
+        let listed = listed.map_err(|_| EngineError::refused(3117, &[]))?;
+        let piece = listed.piece();
+        let piece = piece.ok_or_else(|| EngineError::refused(3117, &[]))?;
+        let mut restoring = self.resume(piece, Some(database.family()?))?;
+        restoring.limit = listed.absent.point;
+        restoring.turn = Some(turn);
+        Ok(restoring)
+    }
+
+    /// The files of a piece come back: see the invariants above.
+    pub(super) fn complete_piece(
+        &self,
+        restoring: Restoring,
+    ) -> Result<Arc<Database>, EngineError> {
+        let database = self.database(&restoring.listed.name)?;
+        let in_use = database.enter()?;
+        let mut restoring = restoring;
+        let turn = restoring.turn.take();
+        let settled = self.settle(restoring)?;
+        let listed = self.listed_without(&settled.listed.name)?;
+        is_complete(&listed, &settled)?;
+        let Settled { listed: piece, .. } = settled;
+        // They are opened again.
+        drop(settled.files);
+        let ready = self.redo_piece(&piece, listed.absent.point)?;
+        self.join(&database, (&piece, ready))?;
+        drop((turn, in_use));
+        Ok(database)
+    }
+
+    /// Redoes the log of a piece on its files, durably.
+    fn redo_piece(&self, piece: &Listed, point: Lsn) -> Result<Ready, EngineError> {
+        let volume = &self.shared.volume;
+        let log = piece.layout.iter().find(|plan| plan.filegroup == 0);
+        let log = log.ok_or_else(|| EngineError::Damaged("a piece without a log".into()))?;
+        let log_file = volume.open(&log.path, Open::Existing, Access::Log);
+        let log_file = log_file.map_err(|e| open_error(&log.path, &e))?;
+        let config = LogConfig {
+            background: false,
+            ..self.shared.config.log
+        };
+        let analysis = analyse(Arc::clone(&log_file), piece.binding, (config, Lsn::MAX))?;
+        if analysis.end != point && !mutated(Mutation::JoinEarly) {
+            let text = format!("the log of a piece ends with {}, not {point}", analysis.end);
+            return Err(EngineError::Damaged(text));
+        }
+        let id = DatabaseId(hidden_number());
+        let registration = Registration::new(&self.shared, id, &analysis.log);
+        let (pool, from) = (&self.shared.pool, analysis.redo_point);
+        let store = Store::new(id, Arc::clone(pool), analysis.log, from, analysis.next_txn)?;
+        let mut ready: Ready = Vec::new();
+        for plan in piece.layout.iter().filter(|plan| plan.filegroup != 0) {
+            let mut file = Candidate::open(&**volume, &plan.path, FileId(plan.id))?;
+            file.believe_up_to(point);
+            if file.header()?.binding != Guid(piece.binding) {
+                return Err(EngineError::refused(5173, &[]));
+            }
+            let (data, _) = file.accept(&**volume)?;
+            registration.add_file(FileId(plan.id), &data)?;
+            ready.push((plan.clone(), data));
+        }
+        let ours = |file: FileId| ready.iter().any(|(plan, _)| plan.id == file.0);
+        if !analysis.clean {
+            redo(&store, log_file, (from, analysis.end), &ours, &|_| false)?;
+        }
+        for (plan, _) in &ready {
+            rebind(&store, FileId(plan.id), Guid(piece.binding))?;
+        }
+        pool.checkpoint_pages(id, CheckpointOptions::default())?;
+        pool.forget_images(id)?;
+        registration.end();
+        Ok(ready)
+    }
+
+    /// Files whose pages are as they were when the database was recovered become its own again.
+    fn join(
+        &self,
+        database: &Arc<Database>,
+        (piece, ready): (&Listed, Ready),
+    ) -> Result<(), EngineError> {
+        let ids: Vec<u16> = ready.iter().map(|(plan, _)| plan.id).collect();
+        for (plan, _) in &ready {
+            database.note_path(FileId(plan.id), &plan.path)?;
+        }
+        database.register(&ready)?;
+        let without = |all: &mut Vec<Listed>| {
+            for whole in all.iter_mut().filter(|d| d.id == piece.id) {
+                whole.absent.files.retain(|plan| !ids.contains(&plan.id));
+                whole.absent.piece = None;
+            }
+        };
+        if let Err(error) = self.shared.list.lock().change(without) {
+            database.unregister(&ids);
+            return Err(error.into());
+        }
+        // From here on a restart opens them with the database.
+        database.take_back(&ready)?;
+        for plan in piece.layout.iter().filter(|plan| plan.filegroup == 0) {
+            remove_any(&*self.shared.volume, &plan.path)?;
+        }
+        Ok(())
+    }
+}
+
+/// 3116 of a backup that is not of what an open database was restored from up to its end.
+fn belongs(listed: &Listed, spec: &RestoreSpec) -> Result<(), EngineError> {
+    let absent = &listed.absent;
+    let origin = Listed {
+        link: absent.origin.clone(),
+        ..listed.clone()
+    };
+    let same = absent.origin.forks.agree(&spec.forks, spec.last_lsn);
+    match origin.is_of(spec.source) && same && spec.last_lsn <= absent.point {
+        true => Ok(()),
+        false => Err(EngineError::refused(3116, &[])),
+    }
+}
+
+/// The files of a piece and its log, where they are to be.
+fn piece_layout(
+    listed: &Listed,
+    spec: &RestoreSpec,
+    chosen: &[u16],
+) -> Result<Vec<FilePlan>, EngineError> {
+    let absent = &listed.absent;
+    let is_chosen = |id: u16| chosen.contains(&id);
+    let groups: Vec<u16> = spec
+        .files
+        .iter()
+        .filter(|f| is_chosen(f.id.0))
+        .map(|f| f.filegroup)
+        .collect();
+    let whole = |f: &super::RestoreFile| !groups.contains(&f.filegroup) || is_chosen(f.id.0);
+    let of_absent = |f: &&super::RestoreFile| absent.has(f.id.0);
+    if !spec.files.iter().filter(of_absent).all(whole) {
+        return Err(unsupported(
+            "RESTORE of some files of a filegroup that is not online",
+        ));
+    }
+    let other = |plan: &FilePlan| plan.filegroup != 0 && !groups.contains(&plan.filegroup);
+    if absent
+        .piece
+        .iter()
+        .flat_map(|piece| &piece.layout)
+        .any(other)
+    {
+        return Err(unsupported(
+            "RESTORE of a second filegroup before RECOVERY of the first",
+        ));
+    }
+    let mut layout: Vec<FilePlan> = Vec::new();
+    for file in spec.files.iter().filter(|f| is_chosen(f.id.0)) {
+        let mut plan = plan_of(file);
+        let known = absent.files.iter().find(|known| known.id == plan.id);
+        if let Some(known) = known.filter(|_| !file.moved) {
+            plan.path.clone_from(&known.path);
+        }
+        layout.push(plan);
+    }
+    let first = layout
+        .first()
+        .map(|plan| plan.path.clone())
+        .unwrap_or_default();
+    let mut path = first.into_os_string();
+    path.push(LOG_SUFFIX);
+    let log = spec.files.iter().find(|f| f.filegroup == 0);
+    layout.push(FilePlan {
+        id: 2,
+        filegroup: 0,
+        name: "log".to_owned(),
+        path: PathBuf::from(path),
+        size_pages: log.map_or(0, |log| log.size_pages),
+        max_pages: None,
+        growth: FileGrowth::None,
+    });
+    Ok(layout)
+}
+
+/// 4318 where the log of a piece does not reach the point at which the database was recovered, or a file of
+/// its filegroups is missing; 4320 where a file has no header; 3116 where it has gone another way.
+fn is_complete(listed: &Listed, settled: &Settled) -> Result<(), EngineError> {
+    let (absent, piece) = (&listed.absent, &settled.listed);
+    let shown = |lsn: Lsn| lsn.to_numeric().to_string().into();
+    let groups: Vec<u16> = piece.layout.iter().map(|plan| plan.filegroup).collect();
+    for plan in absent
+        .files
+        .iter()
+        .filter(|plan| groups.contains(&plan.filegroup))
+    {
+        let name = plan.name.as_str();
+        let file = settled.files.get(&plan.id);
+        let early = settled.end != absent.point && !mutated(Mutation::JoinEarly);
+        if early || file.is_none() {
+            let args = [name.into(), shown(absent.point), shown(settled.end)];
+            return Err(EngineError::refused(4318, &args));
+        }
+        if let Some(file) = file
+            && needs_of(&**file)?.is_none()
+        {
+            return Err(EngineError::refused(4320, &[name.into()]));
+        }
+    }
+    match absent.origin.forks.agree(&piece.link.forks, absent.point) {
+        true => Ok(()),
+        false => Err(EngineError::refused(3116, &[])),
+    }
+}
+
+/// Redo of page 0 may have put the binding of the database that was backed up back.
+fn rebind(store: &Store, file: FileId, binding: Guid) -> Result<(), EngineError> {
+    let page = PageNo(0);
+    let mut page = store.write(PageId { file, page }, LatchRank::FileHeader)?;
+    let bad = |e: FileHeaderError| EngineError::Damaged(e.to_string());
+    page.begin_change();
+    FileHeader::set_binding(&mut page, binding).map_err(bad)
+}
+
+impl FileBook {
+    /// Absent files are being restored.
+    fn set_restoring(&self, files: &[u16]) {
+        for mut entry in self.absent() {
+            entry.restoring |= files.contains(&entry.plan.id);
+            self.put_absent(entry);
+        }
+    }
+}
+
+impl Database {
+    /// Makes files known to the pool, and their headers name a checkpoint that is not behind the last one.
+    fn register(&self, ready: &Ready) -> Result<(), EngineError> {
+        let registered = self.keeper.between_checkpoints(|| {
+            for (plan, data) in ready {
+                let id = FileId(plan.id);
+                self.store.changed.forget(id);
+                self.registration.add_file(id, data)?;
+                stamp_new_file(&self.store, id)?;
+            }
+            Ok(())
+        });
+        registered.inspect_err(|_: &EngineError| {
+            self.unregister(&ready.iter().map(|(plan, _)| plan.id).collect::<Vec<_>>());
+        })
+    }
+
+    /// Makes the pool forget files that have not joined. A checkpoint under way would miss them.
+    fn unregister(&self, files: &[u16]) {
+        self.keeper.between_checkpoints(|| {
+            for id in files {
+                // It may not have come so far.
+                let _ = self.registration.remove_file(FileId(*id));
+            }
+        });
+    }
+
+    /// Files that were absent join the space, and their filegroups are online.
+    fn take_back(&self, ready: &Ready) -> Result<(), EngineError> {
+        let _turn = self.files.turn.lock();
+        let absent = self.files.absent();
+        let ids: Vec<u16> = ready.iter().map(|(plan, _)| plan.id).collect();
+        self.files.forget_absent(&ids);
+        let mut groups: Vec<u16> = Vec::new();
+        for (plan, data) in ready {
+            let id = FileId(plan.id);
+            let known = absent.iter().find(|entry| entry.plan.id == plan.id);
+            let known = known.ok_or_else(|| {
+                EngineError::Damaged(format!("file {id} is restored and not in the catalog"))
+            })?;
+            let entry = FileEntry {
+                id,
+                filegroup: plan.filegroup,
+                name: known.plan.name.clone(),
+                path: plan.path.clone(),
+                max_pages: known.plan.max_pages,
+                growth: known.plan.growth,
+                guid: known.guid,
+                file: Arc::clone(&data.file),
+                next_path: None,
+            };
+            self.space.add_file(&entry.for_space(0))?;
+            self.files.put(entry);
+            // No differential backup can leave out what it was restored from.
+            let pages = self.file_size_pages(id);
+            for start in (0..pages).step_by(GAM_INTERVAL as usize).map(PageNo) {
+                let page = dcm_page_of(start);
+                self.store.changed.lose(PageId { file: id, page });
+            }
+            groups.push(plan.filegroup);
+        }
+        groups.dedup();
+        for group in groups {
+            self.space.set_offline(group, false);
+            self.catalog.after_online(group)?;
+        }
+        Ok(())
+    }
+}
