@@ -55,7 +55,7 @@ impl<'p> Journal<'p> {
             }
         };
         let mended = repaired.pages.get(&BOOT_PAGE);
-        let boot = boot_pages((&**primary, mended), log, newest)?;
+        let boot = boot_pages((&**primary, mended.map(|page| &**page)), log, newest)?;
         let mut known = Vec::new();
         for (id, file) in files {
             known.push(Known {
@@ -65,7 +65,7 @@ impl<'p> Journal<'p> {
                 header: {
                     let page = PageNo(0);
                     let mended = repaired.pages.get(&PageId { file: *id, page });
-                    header_pages((&**file, mended), *id, checkpoint)?
+                    header_pages((&**file, mended.map(|page| &**page)), *id, checkpoint)?
                 },
             });
         }

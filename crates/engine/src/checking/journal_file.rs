@@ -54,6 +54,9 @@ pub(super) fn is_known_page(id: PageId) -> bool {
     id.page.0 == 0 || id == BOOT_PAGE
 }
 
+/// Takes a run of pages.
+type Each<'a> = dyn FnMut(&[PageId], &AlignedBuf) -> Result<(), EngineError> + 'a;
+
 /// Where the pages of a journal are.
 pub(super) enum Content<'p> {
     /// In memory, on their way to the journal.
@@ -79,10 +82,7 @@ impl Content<'_> {
     }
 
     /// Calls `each` with runs of pages, in order.
-    pub(super) fn each(
-        &self,
-        each: &mut dyn FnMut(&[PageId], &AlignedBuf) -> Result<(), EngineError>,
-    ) -> Result<(), EngineError> {
+    pub(super) fn each(&self, each: &mut Each<'_>) -> Result<(), EngineError> {
         let mut offset = match self {
             Content::Computed(_) => 0,
             Content::Kept { at, .. } => *at,

@@ -80,13 +80,13 @@ pub(super) fn is_same_but_checkpoint(now: &PageBuf, then: &PageBuf, file: FileId
 
 /// The boot page before a repair and after it: without a chain of backups, and at rest.
 pub(super) fn boot_pages(
-    (file, mended): (&dyn File, Option<&Box<PageBuf>>),
+    (file, mended): (&dyn File, Option<&PageBuf>),
     log: LogAfter,
     newest: Lsn,
 ) -> Result<[Box<PageBuf>; 2], EngineError> {
     let none = || not_so("the boot page cannot be read: no repair");
     let before = raw_page(file, BOOT_PAGE.page)?.ok_or_else(none)?;
-    let mut after = mended.unwrap_or(&before).clone();
+    let mut after = Box::new(*mended.unwrap_or(&before));
     admit(&mut after, BOOT_PAGE).map_err(|_| none())?;
     if !is_own_boot(&after) {
         return Err(none());
@@ -112,13 +112,13 @@ pub(super) fn boot_pages(
 
 /// Page 0 before a repair and after it. Where the log is new, its checkpoint lies behind all pages.
 pub(super) fn header_pages(
-    (file, mended): (&dyn File, Option<&Box<PageBuf>>),
+    (file, mended): (&dyn File, Option<&PageBuf>),
     id: FileId,
     checkpoint: Option<Lsn>,
 ) -> Result<[Box<PageBuf>; 2], EngineError> {
     let none = || not_so("a file without a header: no repair");
     let before = raw_page(file, PageNo(0))?.ok_or_else(none)?;
-    let mut after = mended.unwrap_or(&before).clone();
+    let mut after = Box::new(*mended.unwrap_or(&before));
     if let Some(checkpoint) = checkpoint {
         let page = PageNo(0);
         admit(&mut after, PageId { file: id, page }).map_err(|_| none())?;

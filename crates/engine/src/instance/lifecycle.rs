@@ -41,7 +41,7 @@ impl Instance {
         for listed in list.databases.clone() {
             match listed.phase {
                 Phase::Whole | Phase::ReadOnly | Phase::Standby => {
-                    self.start_one(&mut list, &listed)
+                    self.start_one(&mut list, &listed);
                 }
                 // With its source.
                 Phase::Snapshot | Phase::StaleSnapshot => {}

@@ -77,7 +77,7 @@ impl Work<'_> {
             let table_id = table.id;
             TablePlace { table_id, rows }
         };
-        let places: Vec<TablePlace> = BASE_TABLES.iter().map(|table| place(table)).collect();
+        let places: Vec<TablePlace> = BASE_TABLES.iter().map(place).collect();
         let rows = bootstrap_rows(&Bootstrap {
             created: self.created(),
             places: &places,
