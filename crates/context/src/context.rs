@@ -7,7 +7,7 @@ use crate::error::{Result, SqlError};
 use crate::memory::{Memory, check_heap};
 use crate::plans::{PlanKey, bound_under};
 use crate::query_stats::Clock;
-use crate::scope::Scope;
+use crate::scope::{Scope, is_long};
 use crate::server::ServerState;
 use crate::sessions::Sessions;
 use crate::subqueries::SubqueryResults;
@@ -229,6 +229,11 @@ impl Context {
         helper.memory = Arc::clone(&self.memory);
         helper.division = Some(Arc::clone(division));
         Ok(helper)
+    }
+
+    /// Whether variables or values of outer rows are long, so that a copy for each helper would cost much.
+    pub fn has_long_values(&self) -> bool {
+        self.scope.has_long_values() || self.frame.iter().any(is_long)
     }
 
     /// Takes over what a helper has noted for the end of the statement.

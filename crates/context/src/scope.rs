@@ -39,6 +39,11 @@ impl Clone for Held {
     }
 }
 
+/// Whether the memory of a value counts.
+pub(crate) fn is_long(value: &Value) -> bool {
+    counted_bytes(value) > 0
+}
+
 fn counted_bytes(value: &Value) -> usize {
     match outside_bytes(value) {
         ..COUNTED_BYTES => 0,
@@ -74,6 +79,13 @@ impl Scope {
             Some(place) => place,
             None => self.declare(name, data_type, Value::Null),
         }
+    }
+
+    /// Whether the memory of a variable's value counts.
+    pub(crate) fn has_long_values(&self) -> bool {
+        self.variables
+            .iter()
+            .any(|variable| is_long(&variable.value))
     }
 
     /// A number for the set of variables and their types: two scopes with the same number have the same names

@@ -17,23 +17,38 @@ type Known = HashMap<(bool, Box<str>), Weak<Vec<Stmt>>>;
 
 /// The statements of the texts that connections store.
 #[derive(Debug, Default)]
-pub(crate) struct SharedStatements(Mutex<Known>);
+pub(crate) struct SharedStatements(Mutex<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    known: Known,
+    /// Texts that found no place since unused ones were last removed.
+    refused: usize,
+}
 
 impl SharedStatements {
     /// The statements of a text, if any connection uses them.
     pub(crate) fn find(&self, quoted_identifier: bool, text: &str) -> Option<Statements> {
         let key = (quoted_identifier, text.into());
-        self.0.lock().get(&key).and_then(Weak::upgrade)
+        self.0.lock().known.get(&key).and_then(Weak::upgrade)
     }
 
     /// Offers the statements of a text to other connections.
     pub(crate) fn share(&self, quoted_identifier: bool, text: &str, statements: &Statements) {
-        let mut known = self.0.lock();
-        if known.len() >= MOST_SHARED {
+        let shared = &mut *self.0.lock();
+        let known = &mut shared.known;
+        // All entries are looked at seldom, also where every connection has texts of its own.
+        if known.len() >= MOST_SHARED && shared.refused.is_multiple_of(MOST_SHARED / 2) {
             known.retain(|_, statements| statements.strong_count() > 0);
         }
-        if known.len() < MOST_SHARED {
-            known.insert((quoted_identifier, text.into()), Arc::downgrade(statements));
+        if known.len() >= MOST_SHARED {
+            shared.refused += 1;
+            return;
+        }
+        shared.refused = 0;
+        let key = (quoted_identifier, text.into());
+        if known.get(&key).and_then(Weak::upgrade).is_none() {
+            known.insert(key, Arc::downgrade(statements));
         }
     }
 }
@@ -58,6 +73,6 @@ mod tests {
         for (n, statements) in kept.iter().enumerate() {
             shared.share(true, &n.to_string(), statements);
         }
-        assert_eq!(shared.0.lock().len(), MOST_SHARED);
+        assert_eq!(shared.0.lock().known.len(), MOST_SHARED);
     }
 }

@@ -100,17 +100,20 @@ impl ParallelPlan {
     /// Whether helpers are to do it, and how many. The estimate is SQL Server's for a scan, of the pages that
     /// the range has now.
     fn decide(&self, cx: &mut Context) -> Result<Option<Decided>> {
+        let table = &self.scan.table;
+        if table.row_count() < FEW_ROWS
+            || cx.capturing.is_some()
+            || cx.division.is_some()
+            || cx.sessions.is_table_variable(table.name())
+            || cx.has_long_values()
+        {
+            return Ok(None);
+        }
         let wanted = match self.max_dop.unwrap_or(cx.server.configuration().max_dop()) {
             0 => available_cpus(),
             most => most as usize,
         };
-        let table = &self.scan.table;
-        if wanted < 2
-            || table.row_count() < FEW_ROWS
-            || cx.capturing.is_some()
-            || cx.division.is_some()
-            || cx.sessions.is_table_variable(table.name())
-        {
+        if wanted < 2 {
             return Ok(None);
         }
         let mut specs = self.scan.specs(cx)?.into_iter();

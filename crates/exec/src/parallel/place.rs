@@ -47,7 +47,9 @@ impl Placing {
         match plan {
             Plan::Filter(input, cond) => Plan::Filter(self.boxed(input, order), cond),
             Plan::Project(input, exprs) => Plan::Project(self.boxed(input, order), exprs),
-            Plan::Aggregate(aggregate) if is_joined(&aggregate) => {
+            Plan::Aggregate(aggregate)
+                if is_joined(&aggregate) && (order == RowOrder::Any || is_one_row(&aggregate)) =>
+            {
                 self.parallel(Plan::Aggregate(aggregate))
             }
             Plan::Aggregate(mut aggregate) => {
@@ -56,6 +58,8 @@ impl Placing {
                     call.bound.aggregate != Aggregate::StringAgg
                         && !is_rounded(call.bound.result.id)
                 });
+                // Groups come in the order in which their first rows do.
+                let any = any && (order == RowOrder::Any || is_one_row(&aggregate));
                 let order = if any {
                     RowOrder::Any
                 } else {
@@ -136,6 +140,11 @@ fn leaves_out(plan: &Plan) -> bool {
         _ => false,
     };
     by_cond && scan_of(plan).is_some()
+}
+
+/// Whether an aggregate gives one row, so that it has no order.
+fn is_one_row(aggregate: &AggregatePlan) -> bool {
+    aggregate.groups.is_empty() && aggregate.sets.len() <= 1
 }
 
 /// Whether parts of an aggregate can be joined to the same result: sums of rounded numbers depend on the

@@ -87,7 +87,8 @@ impl Team {
                 }
                 Event::Wait(helper, wait) => {
                     let session = cx.sessions.by_table(self.scan.db, &self.scan.table)?;
-                    session.wait_for_reader(wait, self.scan.hints.no_wait)?;
+                    let no_wait = self.scan.hints.no_wait;
+                    session.wait_for_reader(wait, no_wait, || self.stop())?;
                     self.exchange.answer(helper);
                 }
             }

@@ -172,6 +172,11 @@ fn a_scan_is_divided_only_where_nothing_else_changes() {
         "SELECT COUNT(*) FROM t WITH (PAGLOCK) WHERE s LIKE '%x%'",
         "SELECT COUNT(*) FROM t WHERE RAND(id) >= 0 AND s > ''",
         "SELECT COUNT(*) FROM t WHERE s = (SELECT MAX(s) FROM h WHERE id = 0)",
+        // Groups in the order of their first rows.
+        "SELECT TOP 3 g, COUNT(*) FROM t GROUP BY g",
+        "SELECT STRING_AGG(g, ',') FROM (SELECT g FROM t GROUP BY g) x",
+        "DECLARE @v varchar(max) = REPLICATE(CAST('x' AS varchar(max)), 100000); \
+         SELECT COUNT(*) FROM t WHERE s LIKE '%x%'",
     ];
     for query in serial {
         // The look-up of one row counts as none.

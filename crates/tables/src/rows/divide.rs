@@ -24,11 +24,10 @@ pub const PART_PAGES: u16 = 128;
 #[derive(Debug)]
 enum Rest {
     /// From here on, up to `high`; `None` when all parts have been given out.
-    Tree {
-        from: Option<Bound>,
-        high: Bound,
-    },
-    Heap(HeapDivision),
+    Tree { from: Option<Bound>, high: Bound },
+    /// The pages of a heap; `None` until the first part, which is taken under the lock of the table: pages
+    /// that are allocated before that lock is granted belong to the scan.
+    Heap(Option<HeapDivision>),
 }
 
 /// A scan that is divided among threads.
@@ -111,7 +110,7 @@ impl Session {
         let (rest, pages, share) = match index.rowset.heap() {
             Some(heap) => {
                 let pages = heap.page_count()? as f64;
-                (Rest::Heap(heap.division()?), pages, 1.0)
+                (Rest::Heap(None), pages, 1.0)
             }
             None => {
                 let low = bound(table, index, &spec.low)?;
@@ -196,6 +195,10 @@ fn next_part(index: &Index, rest: &mut Rest) -> Result<Option<Part>, EngineError
         Rest::Heap(pages) => {
             let missing = || EngineError::Damaged("a heap has become a tree".to_owned());
             let heap = index.rowset.heap().ok_or_else(missing)?;
+            let pages = match pages {
+                Some(pages) => pages,
+                None => pages.insert(heap.division()?),
+            };
             let pages = pages.next(heap, usize::from(PART_PAGES))?;
             return Ok(pages.map(Part::Heap));
         }

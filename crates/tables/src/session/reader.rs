@@ -44,8 +44,14 @@ impl Session {
         Ok(reader)
     }
 
-    /// Waits for a lock that a reader of this session has asked for.
-    pub fn wait_for_reader(&mut self, wait: LockWait, no_wait: bool) -> Result<(), EngineError> {
+    /// Waits for a lock that a reader of this session has asked for. Where that fails, `stop` ends the readers
+    /// first: a victim of a deadlock gives up the lock of the table that they read.
+    pub fn wait_for_reader(
+        &mut self,
+        wait: LockWait,
+        no_wait: bool,
+        stop: impl FnOnce(),
+    ) -> Result<(), EngineError> {
         let _task = self.enter();
         let timeout = match no_wait {
             true => furrow_txn::lock::Timeout::NoWait,
@@ -53,6 +59,9 @@ impl Session {
         };
         let (locks, owner) = (&self.db.locks, &self.owner);
         let waited = locks.lock_instant(owner, wait.resource, wait.mode, timeout);
+        if waited.is_err() {
+            stop();
+        }
         self.end_reading(waited.map_err(EngineError::from))
     }
 }
