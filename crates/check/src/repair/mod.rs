@@ -75,6 +75,18 @@ pub struct Repaired {
     pub left: Vec<Finding>,
 }
 
+impl Repaired {
+    /// Nothing is repaired: the findings are left.
+    fn refused(self, notes: Vec<String>) -> Repaired {
+        Repaired {
+            left: self.found.clone(),
+            found: self.found,
+            notes,
+            ..Repaired::default()
+        }
+    }
+}
+
 /// Most repairs of the catalog: the foundation, the rows, and once more.
 const CATALOG_PASSES: usize = 3;
 
@@ -126,6 +138,9 @@ pub fn repair_known(
         }
         if is_of_catalog {
             let mended = catalog::mend(&overlay, options, with, (identity, &left))?;
+            if mended.refused {
+                return Ok(done.refused(mended.notes));
+            }
             done.notes.extend(mended.notes);
             mended
                 .losses

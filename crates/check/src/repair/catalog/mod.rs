@@ -25,6 +25,7 @@ mod names;
 mod reconcile;
 mod store;
 mod survey;
+mod units;
 
 pub use survey::BASE_PLACES;
 
@@ -55,6 +56,8 @@ pub(super) struct Mended {
     pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
     pub(super) notes: Vec<String>,
     pub(super) losses: Vec<Loss>,
+    /// Whether the catalog cannot be repaired without loss of tables that may be there: then nothing is.
+    pub(super) refused: bool,
 }
 
 /// Whether findings are of what this module repairs.
@@ -86,7 +89,7 @@ pub(super) fn mend(
         return Ok(Mended {
             pages,
             notes,
-            losses: Vec::new(),
+            ..Mended::default()
         });
     }
     let boot = library.page(BOOT_PAGE);
@@ -120,8 +123,13 @@ pub(super) fn mend(
                 headers: &headers,
                 damaged: if unreadable { all() } else { damaged.clone() },
                 notes: Vec::new(),
+                refusals: Vec::new(),
             };
             work.reconcile();
+            if !work.refusals.is_empty() {
+                (mended.refused, mended.notes) = (true, std::mem::take(&mut work.refusals));
+                return;
+            }
             let again = work.damaged.clone();
             write(&mut state, (&found, &work.store), &again);
             mended.notes = std::mem::take(&mut work.notes);

@@ -12,14 +12,14 @@ use super::layouts::{is_whole, of_index, of_table, sizes_of};
 use super::store::Store;
 use super::survey::Survey;
 use furrow_datafile::SourceFile;
+use furrow_format::FileHeader;
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, BaseTable, Bootstrap, Column, IndexColumn, IndexStat, Rowset,
     RowsetColumn, SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSROWSETS, SYSRSCOLS,
     SYSSCHOBJS, SchemaObject, TablePlace, UnitPlace, bootstrap_rows, column_row,
     index_column_status, index_kind, index_status, layout_status, object_type, rowset_status,
-    schema_id, unit_kind,
+    schema_id,
 };
-use furrow_format::{AllocUnitId, FileHeader, PageId};
 use furrow_types::{Collation, DataType, DateTime};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +37,8 @@ pub(super) struct Work<'w> {
     pub(super) damaged: BTreeSet<i32>,
     /// What is said to the user.
     pub(super) notes: Vec<String>,
+    /// Why nothing is written.
+    pub(super) refusals: Vec<String>,
 }
 
 pub(super) fn is_base(id: i32) -> bool {
@@ -167,70 +169,6 @@ impl Work<'_> {
                 rsguid: None,
                 lockres: None,
                 scope_id: None,
-            });
-        }
-    }
-
-    /// Units that no row names, by their pages. Rowsets and units get their numbers in the same order.
-    fn lost_units(&mut self) {
-        let rows: Vec<AllocUnit> = self.store.all();
-        let named: BTreeSet<i64> = rows.iter().map(|unit| unit.auid).collect();
-        let owned: BTreeSet<i64> = rows
-            .iter()
-            .filter(|unit| unit.kind == unit_kind::IN_ROW)
-            .map(|unit| unit.ownerid)
-            .collect();
-        let mut free: Vec<u64> = self
-            .survey
-            .units
-            .iter()
-            .filter(|(id, seen)| {
-                let of_users = AllocUnitId(**id).index_part() >= 256;
-                of_users && !named.contains(&(**id as i64)) && !seen.first_iam.is_none()
-            })
-            .map(|(id, _)| *id)
-            .collect();
-        let stats: Vec<IndexStat> = self.store.all();
-        let rowsets: Vec<Rowset> = self.store.all();
-        for rowset in rowsets.iter().filter(|r| !owned.contains(&r.rowsetid)) {
-            let fits = |id: &u64| {
-                let seen = self.survey.units.get(id);
-                // A tree of which no page is left has no rows, and no root.
-                let seen = seen.filter(|seen| rowset.idminor == 0 || !seen.any.is_none());
-                seen.is_some_and(|seen| {
-                    let leaf = seen.leaf_min.is_none_or(|min| min == rowset.minleaf as u16);
-                    leaf && (seen.leaf_min.is_none() || seen.is_data == (rowset.idminor <= 1))
-                })
-            };
-            let Some(at) = free.iter().position(fits) else {
-                continue;
-            };
-            let id = free.remove(at);
-            let (root, first_iam) = self.survey.place_of(id);
-            let stat = stats.iter().find(|stat| stat.rowset == rowset.rowsetid);
-            // Where the root is lost, another page becomes it when the tree is written again.
-            let any = self
-                .survey
-                .units
-                .get(&id)
-                .map_or(PageId::NONE, |seen| seen.any);
-            let root = match rowset.idminor {
-                0 => PageId::NONE,
-                _ if root.is_none() => any,
-                _ => root,
-            };
-            self.store.put(&AllocUnit {
-                auid: id as i64,
-                kind: unit_kind::IN_ROW,
-                ownerid: rowset.rowsetid,
-                status: 0,
-                fgid: stat.map_or(1, |stat| stat.dataspace as i16).max(1),
-                pgfirst: root,
-                pgroot: root,
-                pgfirstiam: first_iam,
-                pcused: 0,
-                pcdata: 0,
-                pcreserved: 0,
             });
         }
     }
