@@ -73,6 +73,8 @@ pub struct Repaired {
     pub rebuilt: Vec<Subject>,
     /// The findings after the repair.
     pub left: Vec<Finding>,
+    /// Whether nothing is repaired because rows of tables that may be there would go; `notes` has the reasons.
+    pub refused: bool,
 }
 
 impl Repaired {
@@ -82,6 +84,7 @@ impl Repaired {
             left: self.found.clone(),
             found: self.found,
             notes,
+            refused: true,
             ..Repaired::default()
         }
     }

@@ -8,15 +8,15 @@
 //!    cannot be read without the definition.
 //! 4. Rows that belong to nothing go.
 
-use super::layouts::{is_whole, of_index, of_table, sizes_of};
+use super::layouts::{agrees, declared_layout, is_whole, of_index, of_table, sizes_of};
 use super::store::Store;
 use super::survey::Survey;
 use furrow_datafile::SourceFile;
 use furrow_format::FileHeader;
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, BaseTable, Bootstrap, Column, IndexColumn, IndexStat, Rowset,
-    RowsetColumn, SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSROWSETS, SYSRSCOLS,
-    SYSSCHOBJS, SchemaObject, TablePlace, UnitPlace, bootstrap_rows, column_row,
+    RowsetColumn, RowsetLayout, SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSROWSETS,
+    SYSRSCOLS, SYSSCHOBJS, SchemaObject, TablePlace, UnitPlace, bootstrap_rows, column_row,
     index_column_status, index_kind, index_status, layout_status, object_type, rowset_status,
     schema_id,
 };
@@ -137,7 +137,7 @@ impl Work<'_> {
                 continue;
             }
             let columns = layouts.get(&stat.rowset).map_or(&[][..], Vec::as_slice);
-            let Some(sizes) = sizes_of(stat.rowset, stat.indid, columns) else {
+            let Some(sizes) = self.sizes_of_lost(&stat, columns) else {
                 continue;
             };
             let unit = units.iter().find(|unit| unit.ownerid == stat.rowset);
@@ -171,6 +171,32 @@ impl Work<'_> {
                 scope_id: None,
             });
         }
+    }
+
+    /// The sizes of a rowset whose row is lost: by what the table declares where what is left of its columns
+    /// agrees with that, else by what is left. A table has all columns that it declares, even so.
+    fn sizes_of_lost(&self, stat: &IndexStat, left: &[RowsetColumn]) -> Option<RowsetLayout> {
+        let sizes = sizes_of(stat.rowset, stat.indid, left);
+        if stat.indid > 1 {
+            return sizes;
+        }
+        let unique = stat.status & index_status::UNIQUE != 0;
+        let mut declared: Vec<Column> = self.store.all();
+        declared.retain(|c| c.id == stat.id && c.number == 0);
+        let mut key: Vec<IndexColumn> = self.store.all();
+        key.retain(|m| (m.idmajor, m.idminor) == (stat.id, stat.indid));
+        let key: Vec<&IndexColumn> = key.iter().collect();
+        let made = declared_layout((stat.rowset, stat.indid), &declared, &key, unique);
+        if made.as_ref().is_some_and(|made| agrees(made, left)) {
+            return made;
+        }
+        let least = declared.len() + usize::from(stat.indid == 1 && !unique);
+        sizes.map(|sizes| RowsetLayout {
+            maxnullbit: sizes
+                .maxnullbit
+                .max(i16::try_from(least).unwrap_or(i16::MAX)),
+            ..sizes
+        })
     }
 
     /// Indexes that their rowsets prove. Their names are lost.
