@@ -23,8 +23,8 @@
 //!
 //! # What can fail
 //! If the catalog cannot be read, or the boot page or a file header is damaged, there is no repair (8930,
-//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, and 40 bytes for each
-//! page in use.
+//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, 40 bytes for each page
+//! in use, and the pages that are written again.
 
 mod catalog;
 mod counts;
@@ -144,7 +144,11 @@ pub fn repair_known(
             if mended.refused {
                 return Ok(done.refused(mended.notes));
             }
-            done.notes.extend(mended.notes);
+            for note in mended.notes {
+                if !done.notes.contains(&note) {
+                    done.notes.push(note);
+                }
+            }
             mended
                 .losses
                 .into_iter()

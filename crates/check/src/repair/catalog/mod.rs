@@ -16,7 +16,8 @@
 //!    score of the soak repairs undamaged databases.
 //!
 //! # What can fail
-//! A base table whose root no page and no row names cannot be written: the findings stay.
+//! A base table whose root no page and no row names cannot be written, and units that fit several tables are
+//! given to none: then nothing is repaired, and all findings stay ([`Mended::refused`]).
 
 mod drop;
 mod foundation;
@@ -131,7 +132,14 @@ pub(super) fn mend(
                 return;
             }
             let again = work.damaged.clone();
-            write(&mut state, (&found, &work.store), &again);
+            if let Some(table) = write(&mut state, (&found, &work.store), &again) {
+                mended.refused = true;
+                mended.notes = vec![format!(
+                    "The system table sys.{table} cannot be written again: nothing is repaired. Restore the \
+                     database from a backup."
+                )];
+                return;
+            }
             mended.notes = std::mem::take(&mut work.notes);
             mended.losses = std::mem::take(&mut state.losses).into_values().collect();
             mended.pages = std::mem::take(&mut state.pages);
@@ -165,16 +173,25 @@ fn gather(state: &mut State<'_>) -> Store {
     found
 }
 
-/// Writes the trees of base tables that have other rows than were found, or that are damaged.
-fn write(state: &mut State<'_>, (found, wanted): (&Store, &Store), damaged: &BTreeSet<i32>) {
+/// Writes the trees of base tables that have other rows than were found, or that are damaged. The first that
+/// cannot be written, if any: then none may be.
+fn write(
+    state: &mut State<'_>,
+    (found, wanted): (&Store, &Store),
+    damaged: &BTreeSet<i32>,
+) -> Option<&'static str> {
     for table in trees() {
         if !damaged.contains(&table.id) && found.is_same(wanted, table.id) {
             continue;
         }
         let unit = state.plan().unit_of(table.unit_id().0);
-        if let Some(rows) = wanted.tree_rows(state, unit, table) {
-            debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
-            state.write_tree_or_note(unit, &rows);
+        let Some(rows) = wanted.tree_rows(state, unit, table) else {
+            return Some(table.name);
+        };
+        debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
+        if state.write_tree(unit, &rows).is_err() {
+            return Some(table.name);
         }
     }
+    None
 }
