@@ -23,8 +23,8 @@
 //!
 //! # What can fail
 //! If the catalog cannot be read, or the boot page or a file header is damaged, there is no repair (8930,
-//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, 40 bytes for each page
-//! in use, and the pages that are written again.
+//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, 40 bytes for each
+//! page in use, and the pages that are written again.
 
 mod catalog;
 mod counts;
@@ -73,7 +73,7 @@ pub struct Repaired {
     pub rebuilt: Vec<Subject>,
     /// The findings after the repair.
     pub left: Vec<Finding>,
-    /// Whether nothing is repaired because rows of tables that may be there would go; `notes` has the reasons.
+    /// Whether nothing is repaired because rows of tables that may be there would go: `notes` says why.
     pub refused: bool,
 }
 

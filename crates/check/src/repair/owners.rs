@@ -6,8 +6,8 @@
 //! 2. An extent that two claim is the one's that has more pages on it.
 //! 3. A page in use without a claim is the unit's that its header names: alone, where PFS has it in a
 //!    mixed extent, else with its extent.
-//! 4. Where only the base tables are known, an extent or a page that pages in use of other units lie on is not
-//!    claimed by an IAM page, and such pages are never written ([`State::may_write`]).
+//! 4. Where only the base tables are known, an extent or a page that pages in use of other units lie on is
+//!    not claimed by an IAM page, and such pages are never written ([`State::may_write`]).
 //! 5. An IAM page that cannot be used is written again in its place: the catalog names the first of a chain,
 //!    the one before it names each other one.
 

@@ -142,8 +142,8 @@ impl<'a> State<'a> {
         self.shared.maps.pages(file)
     }
 
-    /// Whether a unit may write these pages. A plan of the base tables alone does not know the units of users:
-    /// there, a page in use that names another unit is not to be had.
+    /// Whether a unit may write these pages. A plan of the base tables alone does not know the units of
+    /// users: there, a page in use that names another unit is not to be had.
     pub(super) fn may_write(&self, unit: u32, mut pages: impl Iterator<Item = PageId>) -> bool {
         if self.plan().readable {
             return true;

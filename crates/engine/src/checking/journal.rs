@@ -250,6 +250,18 @@ mod tests {
         let length = file.len_bytes().unwrap() as usize;
         let mut bytes = AlignedBuf::new(length);
         file.read_at(0, &mut bytes).unwrap();
+        verify_damaged(&bytes, &journal.files);
+    }
+
+    /// What becomes of a journal of these bytes where it is cut short or changed.
+    fn verify_damaged(bytes: &[u8], files: &[Known]) {
+        let length = bytes.len();
+        let volume = MemoryVolume::new();
+        volume.create_dir(Path::new("d")).unwrap();
+        let open = |name: &str| {
+            let made = volume.open(Path::new(name), Open::Create, Access::Data);
+            made.unwrap()
+        };
         // As a crash leaves it, before its first sector is written.
         let mut number = 0;
         let mut other = |bytes: &[u8]| {
@@ -286,7 +298,7 @@ mod tests {
         before.resize(512, 0);
         before.extend_from_slice(body);
         match other(&before) {
-            Found::Other(Some(back)) => assert_eq!(back.files, journal.files),
+            Found::Other(Some(back)) => assert_eq!(back.files, files),
             _ => panic!("it is of the version before"),
         }
         assert!(matches!(other(&before[..5120]), Found::Unfinished));

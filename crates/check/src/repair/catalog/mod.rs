@@ -24,6 +24,7 @@ mod foundation;
 mod layouts;
 mod names;
 mod reconcile;
+mod stats;
 mod store;
 mod survey;
 mod units;
@@ -35,7 +36,7 @@ use crate::examine::{CheckError, examine_base};
 use crate::finding::Finding;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::{Listener, Scratch};
+use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
 use furrow_format::catalog::BASE_TABLES;
@@ -98,16 +99,19 @@ pub(super) fn mend(
     if !own {
         return Ok(Mended::default());
     }
-    let damaged: BTreeSet<i32> = findings
-        .iter()
-        .filter_map(|finding| finding.subject.as_ref())
-        .map(|subject| subject.object_id)
-        .filter(|id| is_base(*id))
-        .collect();
-    let unreadable = findings.iter().any(|f| f.number() == 8930);
+    let damaged = damaged_tables(findings);
     let headers = names::headers(&library, &files);
     let plan = base_plan(&library, &seen);
     let mut mended = Mended::default();
+    // All pages are done.
+    let pages = files.iter().map(|file| u64::from(file.pages)).sum();
+    let progress = Progress {
+        pages_done: pages,
+        pages_total: pages,
+        pages_wanted: pages,
+    };
+    let goes_on = || with.1.is_none_or(|listener| listener(progress));
+    let mut cancelled = false;
     examine_base(
         source,
         options,
@@ -116,36 +120,61 @@ pub(super) fn mend(
         &mut |shared, library, facts| {
             let mut state = State::new(shared, library, facts);
             let found = gather(&mut state);
-            let all = || BASE_TABLES.iter().map(|table| table.id).collect();
             let mut work = Work {
                 store: found.clone(),
                 survey: &seen,
                 files: &files,
                 headers: &headers,
-                damaged: if unreadable { all() } else { damaged.clone() },
+                damaged: damaged.clone(),
                 notes: Vec::new(),
                 refusals: Vec::new(),
             };
-            work.reconcile();
-            if !work.refusals.is_empty() {
-                (mended.refused, mended.notes) = (true, std::mem::take(&mut work.refusals));
+            if !work.reconcile(&goes_on) {
+                cancelled = true;
                 return;
             }
-            let again = work.damaged.clone();
-            if let Some(table) = write(&mut state, (&found, &work.store), &again) {
-                mended.refused = true;
-                mended.notes = vec![format!(
-                    "The system table sys.{table} cannot be written again: nothing is repaired. Restore the \
-                     database from a backup."
-                )];
-                return;
-            }
-            mended.notes = std::mem::take(&mut work.notes);
-            mended.losses = std::mem::take(&mut state.losses).into_values().collect();
-            mended.pages = std::mem::take(&mut state.pages);
+            mended = written(&mut state, &found, work);
         },
     )?;
-    Ok(mended)
+    match cancelled {
+        true => Err(CheckError::Cancelled),
+        false => Ok(mended),
+    }
+}
+
+/// Base tables whose rows may be incomplete.
+fn damaged_tables(findings: &[Finding]) -> BTreeSet<i32> {
+    if findings.iter().any(|f| f.number() == 8930) {
+        return BASE_TABLES.iter().map(|table| table.id).collect();
+    }
+    let subjects = findings.iter().filter_map(|f| f.subject.as_ref());
+    let ids = subjects.map(|subject| subject.object_id);
+    ids.filter(|id| is_base(*id)).collect()
+}
+
+/// The pages of a catalog that was reconciled, or why there are none.
+fn written(state: &mut State<'_>, found: &Store, mut work: Work<'_>) -> Mended {
+    if work.refusals.is_empty()
+        && let Some(table) = write(state, (found, &work.store), &work.damaged)
+    {
+        work.refusals.push(format!(
+            "The system table sys.{table} cannot be written again: nothing is repaired. Restore the database \
+             from a backup."
+        ));
+    }
+    if !work.refusals.is_empty() {
+        return Mended {
+            refused: true,
+            notes: work.refusals,
+            ..Mended::default()
+        };
+    }
+    Mended {
+        notes: work.notes,
+        losses: std::mem::take(&mut state.losses).into_values().collect(),
+        pages: std::mem::take(&mut state.pages),
+        refused: false,
+    }
 }
 
 /// A plan of the base tables alone, by layouts that are the same in every database.
