@@ -2,7 +2,7 @@
 //!
 //! | bytes | content |
 //! |---|---|
-//! | 0-511 | magic, bytes of the head u64, count of pages u32, checksum of all that follows u64, another u32 |
+//! | 0-511 | magic, bytes of the head u64, count of pages u32, checksum of what follows u64, another u32 |
 //! | 512-.. | the head: files with their headers, boot pages, numbers of the pages; padded to 512 bytes |
 //! | .. | the pages, in that order |
 //!
