@@ -197,6 +197,11 @@ impl Sessions {
         self.seat().session.database()
     }
 
+    /// Whether the connection has a session in this database.
+    pub fn is_in(&self, id: DatabaseId) -> bool {
+        self.seats.iter().any(|s| s.session.database().id() == id)
+    }
+
     fn seat(&self) -> &Seat {
         // `current` is always a valid position: only sessions behind it are removed.
         &self.seats[self.current]

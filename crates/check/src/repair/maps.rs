@@ -245,13 +245,14 @@ fn set(map: &mut PageBuf, bit: u32, value: bool) {
     }
 }
 
-/// Pages of a unit's extents and its single pages, in the order of files.
+/// Pages of a unit's extents and its single pages that it may write, in the order of files.
 pub(super) fn room_of(state: &State<'_>, unit: u32) -> Vec<PageId> {
     let extents = state.claims.iter().filter(|claim| *claim.1 == unit);
     let mut pages: Vec<PageId> = extents.flat_map(|(extent, _)| pages_of(*extent)).collect();
     let singles = state.singles.iter().filter(|single| *single.1 == unit);
     pages.extend(singles.map(|(id, _)| *id));
-    pages.retain(|id| fixed_page_type(id.page).is_none());
+    let ours = |id: &PageId| state.may_write(unit, std::iter::once(*id));
+    pages.retain(|id| fixed_page_type(id.page).is_none() && ours(id));
     pages.sort_unstable();
     pages
 }

@@ -23,8 +23,8 @@
 //!
 //! # What can fail
 //! If the catalog cannot be read, or the boot page or a file header is damaged, there is no repair (8930,
-//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, and 40 bytes for each
-//! page in use.
+//! 5250), and [`Repaired::left`] says so. Memory: the rows of a table that is repaired, 40 bytes for each
+//! page in use, and the pages that are written again.
 
 mod catalog;
 mod counts;
@@ -73,6 +73,21 @@ pub struct Repaired {
     pub rebuilt: Vec<Subject>,
     /// The findings after the repair.
     pub left: Vec<Finding>,
+    /// Whether nothing is repaired because rows of tables that may be there would go: `notes` says why.
+    pub refused: bool,
+}
+
+impl Repaired {
+    /// Nothing is repaired: the findings are left.
+    fn refused(self, notes: Vec<String>) -> Repaired {
+        Repaired {
+            left: self.found.clone(),
+            found: self.found,
+            notes,
+            refused: true,
+            ..Repaired::default()
+        }
+    }
 }
 
 /// Most repairs of the catalog: the foundation, the rows, and once more.
@@ -126,7 +141,14 @@ pub fn repair_known(
         }
         if is_of_catalog {
             let mended = catalog::mend(&overlay, options, with, (identity, &left))?;
-            done.notes.extend(mended.notes);
+            if mended.refused {
+                return Ok(done.refused(mended.notes));
+            }
+            for note in mended.notes {
+                if !done.notes.contains(&note) {
+                    done.notes.push(note);
+                }
+            }
             mended
                 .losses
                 .into_iter()

@@ -6,7 +6,9 @@
 //! 2. An extent that two claim is the one's that has more pages on it.
 //! 3. A page in use without a claim is the unit's that its header names: alone, where PFS has it in a
 //!    mixed extent, else with its extent.
-//! 4. An IAM page that cannot be used is written again in its place: the catalog names the first of a chain,
+//! 4. Where only the base tables are known, an extent or a page that pages in use of other units lie on is
+//!    not claimed by an IAM page, and such pages are never written ([`State::may_write`]).
+//! 5. An IAM page that cannot be used is written again in its place: the catalog names the first of a chain,
 //!    the one before it names each other one.
 
 use super::state::{Extent, IamPlan, State, Used, extent_of};
@@ -146,10 +148,16 @@ impl State<'_> {
                 .iter()
                 .copied()
                 .max_by_key(|unit| (pages(*unit), u32::MAX - unit));
-            if let Some(unit) = best.filter(|unit| pages(*unit) > 0 || !free && units.len() == 1) {
+            let alone = |unit: u32| {
+                !free && units.len() == 1 && self.may_write(unit, super::state::pages_of(extent))
+            };
+            if let Some(unit) = best.filter(|unit| pages(*unit) > 0 || alone(*unit)) {
                 self.claims.insert(extent, unit);
             }
         }
+        let mut singles = std::mem::take(&mut self.singles);
+        singles.retain(|single, unit| self.may_write(*unit, std::iter::once(*single)));
+        self.singles = singles;
         let claims = &self.claims;
         self.singles
             .retain(|single, _| !claims.contains_key(&extent_of(*single)));
@@ -206,7 +214,8 @@ impl State<'_> {
             let extent = extent_of(root);
             let inside = root.page.0 < self.size(root.file) && fixed_page_type(root.page).is_none();
             let taken = self.claims.contains_key(&extent) || self.singles.contains_key(&root);
-            if root.is_none() || !inside || taken || !self.has_rows(unit) {
+            let ours = self.may_write(unit, std::iter::once(root));
+            if root.is_none() || !inside || taken || !ours || !self.has_rows(unit) {
                 continue;
             }
             let in_mixed = self
@@ -219,6 +228,7 @@ impl State<'_> {
                     || self.facts.iams.iter().any(|iam| iam.id == id)
                     || self.used.get(&id).is_some_and(|used| used.unit != unit)
             });
+            let others = others || !self.may_write(unit, super::state::pages_of(extent));
             if in_mixed || others {
                 self.singles.insert(root, unit);
             } else {

@@ -142,6 +142,21 @@ impl<'a> State<'a> {
         self.shared.maps.pages(file)
     }
 
+    /// Whether a unit may write these pages. A plan of the base tables alone does not know the units of
+    /// users: there, a page in use that names another unit is not to be had.
+    pub(super) fn may_write(&self, unit: u32, mut pages: impl Iterator<Item = PageId>) -> bool {
+        if self.plan().readable {
+            return true;
+        }
+        let unit_id = self.plan().unit(unit).map_or(0, |unit| unit.id);
+        pages.all(|id| {
+            let pfs = self.shared.maps.pfs(id);
+            let page = self.library.get(id).filter(|page| page.1.is_ok());
+            pfs.is_some_and(|pfs| !pfs.is_allocated())
+                || page.is_none_or(|page| Page::new(&page.0).unit().0 == unit_id)
+        })
+    }
+
     /// Notes that a page was given up.
     pub(super) fn lose_page(&mut self, unit: u32, page: PageId) {
         if let Some(loss) = self.loss(unit) {

@@ -153,10 +153,9 @@ impl State<'_> {
     /// it.
     fn is_free(&self, extent: Extent) -> bool {
         let maps = self.shared.maps;
-        let mut pages = pages_of(extent);
-        let first = pages.next().unwrap_or_default();
+        let first = pages_of(extent).next().unwrap_or_default();
         maps.gam(first) == Some(true)
-            && pages.all(|id| maps.pfs(id).is_none_or(|pfs| !pfs.is_allocated()))
+            && pages_of(extent).all(|id| maps.pfs(id).is_some_and(|pfs| !pfs.is_allocated()))
     }
 
     /// Writes a tree of these rows, which are in order.

@@ -1,6 +1,6 @@
 //! Finishing a repair that a crash interrupted.
 
-use super::journal_file::{Found, read};
+use super::journal_file::{Found, Journal, damaged, of_journal, read};
 use crate::files::repair_path;
 use crate::shared::{Moved, Shared};
 use furrow_io::{Access, Open};
@@ -30,11 +30,16 @@ pub(crate) fn finish_repair(
         return Ok(Leftover::Nothing);
     }
     let (finished, new_log) = {
-        let file = volume.open(&path, Open::ReadOnly, Access::Data)?;
+        let file = volume.open(&path, Open::ReadOnly, Access::Data);
+        let file = file.map_err(|error| of_journal(&path, error))?;
+        let is_of = |journal: &Option<Journal<'_>>| match journal {
+            Some(journal) => journal.is_of_file(volume, primary),
+            None => Ok(true),
+        };
         match read(&file)? {
             Found::Whole(journal) => (journal.finish(shared, primary, moved)?, journal.new_log),
             Found::Unfinished => (false, false),
-            Found::Other => {
+            Found::Other(journal) if is_of(&journal)? => {
                 let text = format!(
                     "'{}' is the journal of a repair by another version of Furrow: let that version open \
                      the database once.",
@@ -42,15 +47,9 @@ pub(crate) fn finish_repair(
                 );
                 return Err(refuse(40517, 16, 1, &text));
             }
-            Found::Damaged => {
-                let text = format!(
-                    "'{}' is the journal of a repair, and is damaged: a part of the repair may be in the \
-                     data files. Restore the database from a backup, or remove the journal and repair the \
-                     database again.",
-                    path.display()
-                );
-                return Err(refuse(40517, 16, 2, &text));
-            }
+            Found::Damaged(journal) if is_of(&journal)? => return Err(damaged(&path)),
+            // Files that were copied in, or used since.
+            Found::Other(_) | Found::Damaged(_) => (false, false),
         }
     };
     let text = match finished {

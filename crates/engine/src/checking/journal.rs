@@ -32,7 +32,7 @@ use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
 use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageId, PageNo};
-use furrow_io::{Access, AlignedBuf, File, Fill, Open};
+use furrow_io::{Access, AlignedBuf, File, Fill, Open, Volume};
 use furrow_tables::EngineError;
 use std::path::Path;
 
@@ -140,6 +140,16 @@ impl<'p> Journal<'p> {
         Ok(is_between(&now, &self.boot))
     }
 
+    /// The same of the primary file of this name.
+    pub(super) fn is_of_file(
+        &self,
+        volume: &dyn Volume,
+        primary: &Path,
+    ) -> Result<bool, EngineError> {
+        let file = volume.open(primary, Open::ReadOnly, Access::Data);
+        self.is_of(&*file.map_err(|e| open_error(primary, &e))?)
+    }
+
     fn knows(&self, id: FileId, file: &dyn File) -> Result<bool, EngineError> {
         let known = self.files.iter().find(|known| known.id == id);
         let header = raw_page(file, PageNo(0))?;
@@ -194,7 +204,7 @@ impl<'p> Journal<'p> {
 mod tests {
     use super::*;
     use crate::checking::journal_file::{Found, read};
-    use furrow_io::{MemoryVolume, Volume};
+    use furrow_io::MemoryVolume;
     use std::collections::BTreeMap;
     use std::path::PathBuf;
     use std::sync::Arc;
@@ -240,6 +250,18 @@ mod tests {
         let length = file.len_bytes().unwrap() as usize;
         let mut bytes = AlignedBuf::new(length);
         file.read_at(0, &mut bytes).unwrap();
+        verify_damaged(&bytes, &journal.files);
+    }
+
+    /// What becomes of a journal of these bytes where it is cut short or changed.
+    fn verify_damaged(bytes: &[u8], files: &[Known]) {
+        let length = bytes.len();
+        let volume = MemoryVolume::new();
+        volume.create_dir(Path::new("d")).unwrap();
+        let open = |name: &str| {
+            let made = volume.open(Path::new(name), Open::Create, Access::Data);
+            made.unwrap()
+        };
         // As a crash leaves it, before its first sector is written.
         let mut number = 0;
         let mut other = |bytes: &[u8]| {
@@ -253,18 +275,35 @@ mod tests {
             part[..512].fill(0);
             assert!(matches!(other(&part), Found::Unfinished), "cut at {cut}");
         }
-        // What was whole, and has lost something since.
-        for cut in [512, 5120, length - 512] {
-            assert!(
-                matches!(other(&bytes[..cut]), Found::Damaged),
-                "cut at {cut}"
-            );
+        // What was whole, and has lost something since: the head says of which files it is.
+        for (cut, is_known) in [(512, false), (5120, false), (length - 512, true)] {
+            match other(&bytes[..cut]) {
+                Found::Damaged(back) => assert_eq!(back.is_some(), is_known, "cut at {cut}"),
+                _ => panic!("cut at {cut}"),
+            }
         }
-        for at in [9, 20, 4000, length - 100] {
+        for (at, is_known) in [(9, false), (16, false), (4000, false), (length - 100, true)] {
             let mut bent = bytes.to_vec();
             bent[at] ^= 1;
-            assert!(matches!(other(&bent), Found::Damaged), "byte {at}");
+            match other(&bent) {
+                Found::Damaged(back) => assert_eq!(back.is_some(), is_known, "byte {at}"),
+                _ => panic!("byte {at}"),
+            }
         }
+        // The version before wrote its first sector with the rest.
+        let body = &bytes[512..];
+        let mut before = b"FURROWR3".to_vec();
+        before.extend((body.len() as u64).to_le_bytes());
+        before.extend(u64::from(crc32c::crc32c(body)).to_le_bytes());
+        before.resize(512, 0);
+        before.extend_from_slice(body);
+        match other(&before) {
+            Found::Other(Some(back)) => assert_eq!(back.files, files),
+            _ => panic!("it is of the version before"),
+        }
+        assert!(matches!(other(&before[..5120]), Found::Unfinished));
+        before[5120] ^= 1;
+        assert!(matches!(other(&before), Found::Unfinished));
     }
 
     fn put(file: &dyn File, number: PageNo, byte: u8) {

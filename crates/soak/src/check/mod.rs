@@ -143,6 +143,9 @@ fn mend(files: &MemoryFiles) -> Mended {
     let Ok(repaired) = repair(files, &options, (None, None)) else {
         return Mended::Refused(0);
     };
+    if repaired.refused {
+        return Mended::Refused(repaired.left.first().map_or(0, Finding::number));
+    }
     let is_refused = |f: &&Finding| {
         NO_REPAIR.contains(&f.number()) || f.page.is_some_and(|page| page.page.0 == 0)
     };

@@ -3,16 +3,16 @@
 use super::layouts::is_whole;
 use super::reconcile::{Work, is_base};
 use furrow_format::catalog::{
-    AllocUnit, BaseTable, Column, IndexColumn, IndexStat, Rowset, SYSALLOCUNITS, SYSCOLPARS,
-    SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSROWSETS, SYSRSCOLS, SYSSCHOBJS,
-    SYSSEOBJVALUES, SYSSINGLEOBJREFS, SchemaObject, index_column_status, index_status, object_type,
-    unit_kind,
+    AllocUnit, BaseTable, Column, IndexColumn, IndexStat, MultiReference, ObjectValue, Rowset,
+    SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSROWSETS,
+    SYSRSCOLS, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS, SchemaObject, SingleReference,
+    index_column_status, index_status, object_type, unit_kind, value_class,
 };
 use furrow_types::Value;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The number in a column of a row.
-fn int(values: &[Value], at: usize) -> i64 {
+pub(super) fn int(values: &[Value], at: usize) -> i64 {
     values.get(at).and_then(Value::as_i64).unwrap_or(0)
 }
 
@@ -35,6 +35,16 @@ impl Work<'_> {
             .filter(|unit| unit.kind == unit_kind::IN_ROW)
             .map(|unit| unit.ownerid)
             .collect();
+        let mut members_of: BTreeMap<(i32, i32), Vec<&IndexColumn>> = BTreeMap::new();
+        for member in &members {
+            let of = members_of.entry((member.idmajor, member.idminor));
+            of.or_default().push(member);
+        }
+        let bases: BTreeMap<i32, i64> = stats
+            .iter()
+            .filter(|stat| stat.indid <= 1)
+            .map(|stat| (stat.id, stat.rowset))
+            .collect();
         let mut gone: BTreeSet<(i32, i32)> = BTreeSet::new();
         for rowset in self.store.all::<Rowset>() {
             if is_base(rowset.idmajor) {
@@ -42,21 +52,16 @@ impl Work<'_> {
             }
             let key = (rowset.idmajor, rowset.idminor);
             let columns = layouts.get(&rowset.rowsetid).map_or(&[][..], Vec::as_slice);
-            let mine = members.iter().filter(|m| (m.idmajor, m.idminor) == key);
-            let mine: Vec<&IndexColumn> = mine.collect();
+            let mine = members_of.get(&key).map_or(&[][..], Vec::as_slice);
             let in_key = |m: &&&IndexColumn| m.status & index_column_status::KEY != 0;
             let keyed = mine.iter().filter(in_key).count();
-            let numbered = (1..).zip(&mine).all(|(number, m)| m.subid == number);
+            let numbered = (1..).zip(mine).all(|(number, m)| m.subid == number);
             let locators = columns
                 .iter()
                 .filter(|c| c.rscolid > mine.len() as i32)
                 .count();
-            let base = layouts.iter().find(|(id, _)| {
-                stats
-                    .iter()
-                    .any(|s| s.rowset == **id && s.id == key.0 && s.indid <= 1)
-            });
-            let base_keys = base.map_or(1, |b| b.1.iter().filter(|c| c.ordkey > 0).count().max(1));
+            let base = bases.get(&key.0).and_then(|base| layouts.get(base));
+            let base_keys = base.map_or(1, |b| b.iter().filter(|c| c.ordkey > 0).count().max(1));
             let right = rowset.idminor <= 1 || keyed > 0 && numbered && locators <= base_keys;
             if !right || !is_whole(&rowset, columns) || !with_unit.contains(&rowset.rowsetid) {
                 gone.insert(key);
@@ -178,20 +183,9 @@ impl Work<'_> {
                 "{lone} allocation units belong to no table: their pages become free."
             ));
         }
-        // Children of tables that are gone, and values and references of objects that are gone.
-        let pid = place(&SYSSCHOBJS, "pid");
-        self.store.remove(&SYSSCHOBJS, |row| {
-            int(row, pid) != 0 && !ids.contains(&int(row, pid))
-        });
+        self.drop_lost_parts(&ids);
         let objects: Vec<SchemaObject> = self.store.all();
         let ids: BTreeSet<i64> = objects.iter().map(|object| object.id.into()).collect();
-        self.store
-            .remove(&SYSOBJVALUES, |row| !ids.contains(&int(row, 1)));
-        for table in [&SYSSINGLEOBJREFS, &SYSMULTIOBJREFS] {
-            let depends = place(table, "depid");
-            self.store
-                .remove(table, |row| !ids.contains(&int(row, depends)));
-        }
         let mut columns: Vec<Column> = self.store.all();
         for column in &mut columns {
             if column.dflt != 0 && !ids.contains(&column.dflt.into()) {
@@ -204,4 +198,63 @@ impl Work<'_> {
             }
         }
     }
+
+    /// Children of tables that are gone; texts and references of objects that are gone. Each is said.
+    fn drop_lost_parts(&mut self, ids: &BTreeSet<i64>) {
+        let pid = place(&SYSSCHOBJS, "pid");
+        let mut ids = ids.clone();
+        for object in self.store.all::<SchemaObject>() {
+            if object.pid != 0 && !ids.contains(&object.pid.into()) {
+                self.notes.push(format!(
+                    "{} belongs to object {}, which is lost: it is dropped.",
+                    object.name, object.pid
+                ));
+            }
+        }
+        let known = ids.clone();
+        self.store.remove(&SYSSCHOBJS, |row| {
+            int(row, pid) != 0 && !known.contains(&int(row, pid))
+        });
+        let objects = self.store.all::<SchemaObject>();
+        ids.retain(|id| objects.binary_search_by_key(id, |o| o.id.into()).is_ok());
+        for value in self.store.all::<ObjectValue>() {
+            let is_lost = !ids.contains(&value.objid.into());
+            if is_lost && value.valclass == value_class::TEXT && value.valnum == 0 {
+                let text = value.imageval.unwrap_or_default();
+                let text = String::from_utf8_lossy(&text);
+                self.notes.push(format!(
+                    "The row of object {} is lost: its text is dropped, which begins: {}",
+                    value.objid,
+                    first_line(&text)
+                ));
+            }
+        }
+        self.store
+            .remove(&SYSOBJVALUES, |row| !ids.contains(&int(row, 1)));
+        let single = self.store.all::<SingleReference>();
+        let multi = self.store.all::<MultiReference>();
+        let single = single.iter().map(|r| (r.depid, r.indepid));
+        let links: BTreeSet<(i32, i32)> = single
+            .chain(multi.iter().map(|r| (r.depid, r.indepid)))
+            .filter(|(by, _)| !ids.contains(&i64::from(*by)))
+            .collect();
+        for (by, on) in links {
+            let on = self.name_of(on);
+            self.notes.push(format!(
+                "The row of object {by} is lost: its reference to {on} is dropped, and a foreign key \
+                 that it may have been."
+            ));
+        }
+        for table in [&SYSSINGLEOBJREFS, &SYSMULTIOBJREFS] {
+            let depends = place(table, "depid");
+            self.store
+                .remove(table, |row| !ids.contains(&int(row, depends)));
+        }
+    }
+}
+
+/// The first line of a text that is not empty, of at most 200 characters.
+fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty());
+    line.unwrap_or_default().chars().take(200).collect()
 }

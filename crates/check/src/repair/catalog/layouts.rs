@@ -55,7 +55,8 @@ pub(super) fn is_whole(rowset: &Rowset, columns: &[RowsetColumn]) -> bool {
     in_order && !columns.is_empty() && i32::from(bits) >= i32::from(rowset.maxnullbit)
 }
 
-fn agrees(layout: &RowsetLayout, left: &[RowsetColumn]) -> bool {
+/// Whether a layout has all columns that are left.
+pub(super) fn agrees(layout: &RowsetLayout, left: &[RowsetColumn]) -> bool {
     let same = |a: &RowsetColumn, b: &RowsetColumn| {
         let place = |c: &RowsetColumn| (c.hbcolid, c.rscolid, c.ti, c.offset, c.nullbit, c.bitpos);
         place(a) == place(b) && a.ordkey == b.ordkey
@@ -64,8 +65,7 @@ fn agrees(layout: &RowsetLayout, left: &[RowsetColumn]) -> bool {
         .all(|known| layout.columns.iter().any(|made| same(made, known)))
 }
 
-/// The columns of the rows of a table: from the columns that are declared, and the key of the clustered
-/// index.
+/// The columns of the rows of a table, if they have the sizes of its rowset.
 pub(super) fn of_table(
     rowset: &Rowset,
     left: &[RowsetColumn],
@@ -73,6 +73,30 @@ pub(super) fn of_table(
     key: &[&IndexColumn],
     unique: bool,
 ) -> Option<RowsetLayout> {
+    let made = declared_layout((rowset.rowsetid, rowset.idminor), declared, key, unique)?;
+    let sizes = (made.minleaf, made.minint, made.maxnullbit);
+    let same = sizes == (rowset.minleaf, rowset.minint, rowset.maxnullbit);
+    (same && agrees(&made, left)).then_some(made)
+}
+
+/// The columns of the rows of a table: from the columns that are declared, and the
+/// key of the clustered index. `None` where the order of the key is not wholly known.
+pub(super) fn declared_layout(
+    (rowset, index_id): (i64, i32),
+    declared: &[Column],
+    key: &[&IndexColumn],
+    unique: bool,
+) -> Option<RowsetLayout> {
+    let kind = kind_of(index_id);
+    let mut ordinals: Vec<u8> = key.iter().map(|member| member.tinyprop1).collect();
+    ordinals.sort_unstable();
+    let in_order = (1..).zip(&ordinals).all(|(at, ordinal)| *ordinal == at);
+    let all_there = key
+        .iter()
+        .all(|member| declared.iter().any(|c| c.colid == member.intprop));
+    if kind == RowsetKind::Clustered && (key.is_empty() || !in_order || !all_there) {
+        return None;
+    }
     let mut specs = Vec::new();
     for column in declared {
         let member = key.iter().find(|member| member.intprop == column.colid);
@@ -85,20 +109,14 @@ pub(super) fn of_table(
             uniquifier: false,
         });
     }
-    let kind = kind_of(rowset.idminor);
     if kind == RowsetKind::Clustered {
         if !unique {
             specs.push(ColumnSpec::uniquifier(0, key.len() as u16 + 1));
         }
         physical_order(&mut specs);
     }
-    let made = lay_out(
-        RowsetId(rowset.rowsetid as u64),
-        kind,
-        NullBits::Always,
-        &specs,
-    );
-    (i32::from(made.minleaf) == i32::from(rowset.minleaf) && agrees(&made, left)).then_some(made)
+    let id = RowsetId(rowset as u64);
+    Some(lay_out(id, kind, NullBits::Always, &specs))
 }
 
 /// The columns of the rows of a nonclustered index: its own, then what of the table's key is not among them.

@@ -16,15 +16,18 @@
 //!    score of the soak repairs undamaged databases.
 //!
 //! # What can fail
-//! A base table whose root no page and no row names cannot be written: the findings stay.
+//! A base table whose root no page and no row names cannot be written, and units that fit several tables are
+//! given to none: then nothing is repaired, and all findings stay ([`Mended::refused`]).
 
 mod drop;
 mod foundation;
 mod layouts;
 mod names;
 mod reconcile;
+mod stats;
 mod store;
 mod survey;
+mod units;
 
 pub use survey::BASE_PLACES;
 
@@ -33,7 +36,7 @@ use crate::examine::{CheckError, examine_base};
 use crate::finding::Finding;
 use crate::options::Options;
 use crate::plan::Plan;
-use crate::{Listener, Scratch};
+use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
 use furrow_format::catalog::BASE_TABLES;
@@ -55,6 +58,8 @@ pub(super) struct Mended {
     pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
     pub(super) notes: Vec<String>,
     pub(super) losses: Vec<Loss>,
+    /// Whether the catalog cannot be repaired without loss of tables that may be there: then nothing is.
+    pub(super) refused: bool,
 }
 
 /// Whether findings are of what this module repairs.
@@ -86,7 +91,7 @@ pub(super) fn mend(
         return Ok(Mended {
             pages,
             notes,
-            losses: Vec::new(),
+            ..Mended::default()
         });
     }
     let boot = library.page(BOOT_PAGE);
@@ -94,16 +99,19 @@ pub(super) fn mend(
     if !own {
         return Ok(Mended::default());
     }
-    let damaged: BTreeSet<i32> = findings
-        .iter()
-        .filter_map(|finding| finding.subject.as_ref())
-        .map(|subject| subject.object_id)
-        .filter(|id| is_base(*id))
-        .collect();
-    let unreadable = findings.iter().any(|f| f.number() == 8930);
+    let damaged = damaged_tables(findings);
     let headers = names::headers(&library, &files);
     let plan = base_plan(&library, &seen);
     let mut mended = Mended::default();
+    // All pages are done.
+    let pages = files.iter().map(|file| u64::from(file.pages)).sum();
+    let progress = Progress {
+        pages_done: pages,
+        pages_total: pages,
+        pages_wanted: pages,
+    };
+    let goes_on = || with.1.is_none_or(|listener| listener(progress));
+    let mut cancelled = false;
     examine_base(
         source,
         options,
@@ -112,24 +120,61 @@ pub(super) fn mend(
         &mut |shared, library, facts| {
             let mut state = State::new(shared, library, facts);
             let found = gather(&mut state);
-            let all = || BASE_TABLES.iter().map(|table| table.id).collect();
             let mut work = Work {
                 store: found.clone(),
                 survey: &seen,
                 files: &files,
                 headers: &headers,
-                damaged: if unreadable { all() } else { damaged.clone() },
+                damaged: damaged.clone(),
                 notes: Vec::new(),
+                refusals: Vec::new(),
             };
-            work.reconcile();
-            let again = work.damaged.clone();
-            write(&mut state, (&found, &work.store), &again);
-            mended.notes = std::mem::take(&mut work.notes);
-            mended.losses = std::mem::take(&mut state.losses).into_values().collect();
-            mended.pages = std::mem::take(&mut state.pages);
+            if !work.reconcile(&goes_on) {
+                cancelled = true;
+                return;
+            }
+            mended = written(&mut state, &found, work);
         },
     )?;
-    Ok(mended)
+    match cancelled {
+        true => Err(CheckError::Cancelled),
+        false => Ok(mended),
+    }
+}
+
+/// Base tables whose rows may be incomplete.
+fn damaged_tables(findings: &[Finding]) -> BTreeSet<i32> {
+    if findings.iter().any(|f| f.number() == 8930) {
+        return BASE_TABLES.iter().map(|table| table.id).collect();
+    }
+    let subjects = findings.iter().filter_map(|f| f.subject.as_ref());
+    let ids = subjects.map(|subject| subject.object_id);
+    ids.filter(|id| is_base(*id)).collect()
+}
+
+/// The pages of a catalog that was reconciled, or why there are none.
+fn written(state: &mut State<'_>, found: &Store, mut work: Work<'_>) -> Mended {
+    if work.refusals.is_empty()
+        && let Some(table) = write(state, (found, &work.store), &work.damaged)
+    {
+        work.refusals.push(format!(
+            "The system table sys.{table} cannot be written again: nothing is repaired. Restore the database \
+             from a backup."
+        ));
+    }
+    if !work.refusals.is_empty() {
+        return Mended {
+            refused: true,
+            notes: work.refusals,
+            ..Mended::default()
+        };
+    }
+    Mended {
+        notes: work.notes,
+        losses: std::mem::take(&mut state.losses).into_values().collect(),
+        pages: std::mem::take(&mut state.pages),
+        refused: false,
+    }
 }
 
 /// A plan of the base tables alone, by layouts that are the same in every database.
@@ -157,16 +202,25 @@ fn gather(state: &mut State<'_>) -> Store {
     found
 }
 
-/// Writes the trees of base tables that have other rows than were found, or that are damaged.
-fn write(state: &mut State<'_>, (found, wanted): (&Store, &Store), damaged: &BTreeSet<i32>) {
+/// Writes the trees of base tables that have other rows than were found, or that are damaged. The first that
+/// cannot be written, if any: then none may be.
+fn write(
+    state: &mut State<'_>,
+    (found, wanted): (&Store, &Store),
+    damaged: &BTreeSet<i32>,
+) -> Option<&'static str> {
     for table in trees() {
         if !damaged.contains(&table.id) && found.is_same(wanted, table.id) {
             continue;
         }
         let unit = state.plan().unit_of(table.unit_id().0);
-        if let Some(rows) = wanted.tree_rows(state, unit, table) {
-            debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
-            state.write_tree_or_note(unit, &rows);
+        let Some(rows) = wanted.tree_rows(state, unit, table) else {
+            return Some(table.name);
+        };
+        debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
+        if state.write_tree(unit, &rows).is_err() {
+            return Some(table.name);
         }
     }
+    None
 }

@@ -8,18 +8,18 @@
 //!    cannot be read without the definition.
 //! 4. Rows that belong to nothing go.
 
-use super::layouts::{is_whole, of_index, of_table, sizes_of};
+use super::layouts::{agrees, declared_layout, is_whole, of_index, of_table, sizes_of};
 use super::store::Store;
 use super::survey::Survey;
 use furrow_datafile::SourceFile;
+use furrow_format::FileHeader;
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, BaseTable, Bootstrap, Column, IndexColumn, IndexStat, Rowset,
-    RowsetColumn, SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSROWSETS, SYSRSCOLS,
-    SYSSCHOBJS, SchemaObject, TablePlace, UnitPlace, bootstrap_rows, column_row,
+    RowsetColumn, RowsetLayout, SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSROWSETS,
+    SYSRSCOLS, SYSSCHOBJS, SchemaObject, TablePlace, UnitPlace, bootstrap_rows, column_row,
     index_column_status, index_kind, index_status, layout_status, object_type, rowset_status,
-    schema_id, unit_kind,
+    schema_id,
 };
-use furrow_format::{AllocUnitId, FileHeader, PageId};
 use furrow_types::{Collation, DataType, DateTime};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,6 +37,8 @@ pub(super) struct Work<'w> {
     pub(super) damaged: BTreeSet<i32>,
     /// What is said to the user.
     pub(super) notes: Vec<String>,
+    /// Why nothing is written.
+    pub(super) refusals: Vec<String>,
 }
 
 pub(super) fn is_base(id: i32) -> bool {
@@ -44,19 +46,28 @@ pub(super) fn is_base(id: i32) -> bool {
 }
 
 impl Work<'_> {
-    /// Does all steps.
-    pub(super) fn reconcile(&mut self) {
-        self.definitions();
-        self.lost_rowsets();
-        self.lost_units();
-        self.lost_stats();
-        self.lost_members();
-        self.lost_layouts();
-        self.lost_objects();
-        self.lost_columns();
-        self.drop_incomplete();
-        self.drop_orphans();
-        self.lost_names();
+    /// Does all steps; `false` where `goes_on` ended it.
+    pub(super) fn reconcile(&mut self, goes_on: &dyn Fn() -> bool) -> bool {
+        let steps: [fn(&mut Self); 11] = [
+            Work::definitions,
+            Work::lost_rowsets,
+            Work::lost_units,
+            Work::lost_stats,
+            Work::lost_members,
+            Work::lost_layouts,
+            Work::lost_objects,
+            Work::lost_columns,
+            Work::drop_incomplete,
+            Work::drop_orphans,
+            Work::lost_names,
+        ];
+        for step in steps {
+            if !goes_on() {
+                return false;
+            }
+            step(self);
+        }
+        true
     }
 
     pub(super) fn created(&self) -> DateTime {
@@ -135,7 +146,7 @@ impl Work<'_> {
                 continue;
             }
             let columns = layouts.get(&stat.rowset).map_or(&[][..], Vec::as_slice);
-            let Some(sizes) = sizes_of(stat.rowset, stat.indid, columns) else {
+            let Some(sizes) = self.sizes_of_lost(&stat, columns) else {
                 continue;
             };
             let unit = units.iter().find(|unit| unit.ownerid == stat.rowset);
@@ -171,120 +182,35 @@ impl Work<'_> {
         }
     }
 
-    /// Units that no row names, by their pages. Rowsets and units get their numbers in the same order.
-    fn lost_units(&mut self) {
-        let rows: Vec<AllocUnit> = self.store.all();
-        let named: BTreeSet<i64> = rows.iter().map(|unit| unit.auid).collect();
-        let owned: BTreeSet<i64> = rows
-            .iter()
-            .filter(|unit| unit.kind == unit_kind::IN_ROW)
-            .map(|unit| unit.ownerid)
-            .collect();
-        let mut free: Vec<u64> = self
-            .survey
-            .units
-            .iter()
-            .filter(|(id, seen)| {
-                let of_users = AllocUnitId(**id).index_part() >= 256;
-                of_users && !named.contains(&(**id as i64)) && !seen.first_iam.is_none()
-            })
-            .map(|(id, _)| *id)
-            .collect();
-        let stats: Vec<IndexStat> = self.store.all();
-        let rowsets: Vec<Rowset> = self.store.all();
-        for rowset in rowsets.iter().filter(|r| !owned.contains(&r.rowsetid)) {
-            let fits = |id: &u64| {
-                let seen = self.survey.units.get(id);
-                // A tree of which no page is left has no rows, and no root.
-                let seen = seen.filter(|seen| rowset.idminor == 0 || !seen.any.is_none());
-                seen.is_some_and(|seen| {
-                    let leaf = seen.leaf_min.is_none_or(|min| min == rowset.minleaf as u16);
-                    leaf && (seen.leaf_min.is_none() || seen.is_data == (rowset.idminor <= 1))
-                })
-            };
-            let Some(at) = free.iter().position(fits) else {
-                continue;
-            };
-            let id = free.remove(at);
-            let (root, first_iam) = self.survey.place_of(id);
-            let stat = stats.iter().find(|stat| stat.rowset == rowset.rowsetid);
-            // Where the root is lost, another page becomes it when the tree is written again.
-            let any = self
-                .survey
-                .units
-                .get(&id)
-                .map_or(PageId::NONE, |seen| seen.any);
-            let root = match rowset.idminor {
-                0 => PageId::NONE,
-                _ if root.is_none() => any,
-                _ => root,
-            };
-            self.store.put(&AllocUnit {
-                auid: id as i64,
-                kind: unit_kind::IN_ROW,
-                ownerid: rowset.rowsetid,
-                status: 0,
-                fgid: stat.map_or(1, |stat| stat.dataspace as i16).max(1),
-                pgfirst: root,
-                pgroot: root,
-                pgfirstiam: first_iam,
-                pcused: 0,
-                pcdata: 0,
-                pcreserved: 0,
-            });
+    /// The sizes of a rowset whose row is lost: by what the table declares where what is left of its columns
+    /// agrees with that, else by what is left. A table has all columns that it declares, even so.
+    fn sizes_of_lost(&self, stat: &IndexStat, left: &[RowsetColumn]) -> Option<RowsetLayout> {
+        let sizes = sizes_of(stat.rowset, stat.indid, left);
+        if stat.indid > 1 {
+            return sizes;
         }
-    }
-
-    /// Indexes that their rowsets prove. Their names are lost.
-    fn lost_stats(&mut self) {
-        let stats: Vec<IndexStat> = self.store.all();
-        let units: Vec<AllocUnit> = self.store.all();
-        for rowset in self.store.all::<Rowset>() {
-            let (id, number) = (rowset.idmajor, rowset.idminor);
-            if stats
-                .iter()
-                .any(|stat| (stat.id, stat.indid) == (id, number))
-            {
-                continue;
-            }
-            let unit = units.iter().find(|unit| unit.ownerid == rowset.rowsetid);
-            let unique = match rowset.status & rowset_status::UNIQUE {
-                0 => 0,
-                _ => index_status::UNIQUE,
-            };
-            let name = (number > 0).then(|| format!("lost_index_{number}"));
-            let named = if number > 0 { index_status::NAMED } else { 0 };
-            self.store.put(&IndexStat {
-                id,
-                indid: number,
-                name: name.clone(),
-                status: index_status::INDEX | named | unique,
-                intprop: 0,
-                fillfact: 0,
-                kind: match number {
-                    0 => index_kind::HEAP,
-                    1 => index_kind::CLUSTERED,
-                    _ => index_kind::NONCLUSTERED,
-                },
-                tinyprop: 0,
-                dataspace: unit.map_or(1, |unit| unit.fgid.into()),
-                lobds: 0,
-                rowset: rowset.rowsetid,
-            });
-            if let Some(name) = name {
-                let table = self.name_of(id);
-                self.notes.push(format!(
-                    "The name of index {number} of {table} is lost, and whether it belongs to a constraint: \
-                     it is called {name}."
-                ));
-            }
+        let unique = stat.status & index_status::UNIQUE != 0;
+        let mut declared: Vec<Column> = self.store.all();
+        declared.retain(|c| c.id == stat.id && c.number == 0);
+        let mut key: Vec<IndexColumn> = self.store.all();
+        key.retain(|m| (m.idmajor, m.idminor) == (stat.id, stat.indid));
+        let key: Vec<&IndexColumn> = key.iter().collect();
+        let made = declared_layout((stat.rowset, stat.indid), &declared, &key, unique);
+        if made.as_ref().is_some_and(|made| agrees(made, left)) {
+            return made;
         }
+        let least = declared.len() + usize::from(stat.indid == 1 && !unique);
+        sizes.map(|sizes| RowsetLayout {
+            maxnullbit: sizes
+                .maxnullbit
+                .max(i16::try_from(least).unwrap_or(i16::MAX)),
+            ..sizes
+        })
     }
 
     /// A table in words.
     pub(super) fn name_of(&self, id: i32) -> String {
-        let objects: Vec<SchemaObject> = self.store.all();
-        let found = objects.into_iter().find(|object| object.id == id);
+        let found: Option<SchemaObject> = self.store.get(&[id.into()]);
         found.map_or_else(
             || format!("object {id}"),
             |object| format!("table {}", object.name),
@@ -295,6 +221,10 @@ impl Work<'_> {
     fn lost_members(&mut self) {
         let layouts = self.layouts_of();
         let members: Vec<IndexColumn> = self.store.all();
+        let members: BTreeSet<(i32, i32, i32)> = members
+            .iter()
+            .map(|m| (m.idmajor, m.idminor, m.subid))
+            .collect();
         for rowset in self.store.all::<Rowset>() {
             if rowset.idminor != 1 || is_base(rowset.idmajor) {
                 continue;
@@ -304,10 +234,7 @@ impl Work<'_> {
             for column in keyed {
                 let subid = i32::from(column.ordkey);
                 let key = (rowset.idmajor, 1, subid);
-                if members
-                    .iter()
-                    .any(|m| (m.idmajor, m.idminor, m.subid) == key)
-                {
+                if members.contains(&key) {
                     continue;
                 }
                 let descending = match column.status & layout_status::DESCENDING {
@@ -333,35 +260,49 @@ impl Work<'_> {
         let mut rowsets: Vec<Rowset> = self.store.all();
         rowsets.retain(|rowset| !is_base(rowset.idmajor));
         rowsets.sort_by_key(|rowset| (rowset.idmajor, rowset.idminor));
-        let (columns, members) = (self.store.all::<Column>(), self.store.all::<IndexColumn>());
+        let mut columns: BTreeMap<i32, Vec<Column>> = BTreeMap::new();
+        for column in self.store.all::<Column>() {
+            if column.number == 0 {
+                columns.entry(column.id).or_default().push(column);
+            }
+        }
+        let members: Vec<IndexColumn> = self.store.all();
+        let mut members_of: BTreeMap<(i32, i32), Vec<&IndexColumn>> = BTreeMap::new();
+        for member in &members {
+            let of = members_of.entry((member.idmajor, member.idminor));
+            of.or_default().push(member);
+        }
+        let bases = rowsets.iter().filter(|r| r.idminor <= 1);
+        let bases: BTreeMap<i32, i64> = bases.map(|r| (r.idmajor, r.rowsetid)).collect();
+        let mut layouts = self.layouts_of();
         for rowset in &rowsets {
-            let layouts = self.layouts_of();
             let of = |id: i64| layouts.get(&id).map_or(&[][..], Vec::as_slice);
             let left = of(rowset.rowsetid);
             if is_whole(rowset, left) {
                 continue;
             }
             let unique = rowset.status & rowset_status::UNIQUE != 0;
-            let mine: Vec<&IndexColumn> = members
-                .iter()
-                .filter(|m| (m.idmajor, m.idminor) == (rowset.idmajor, rowset.idminor))
-                .collect();
+            let key = (rowset.idmajor, rowset.idminor);
+            let mine = members_of.get(&key).map_or(&[][..], Vec::as_slice);
             let made = if rowset.idminor <= 1 {
-                let declared = columns
-                    .iter()
-                    .filter(|c| c.id == rowset.idmajor && c.number == 0);
-                let declared: Vec<Column> = declared.cloned().collect();
-                of_table(rowset, left, &declared, &mine, unique)
+                let declared = columns.get(&rowset.idmajor);
+                let declared = declared.map_or(&[][..], Vec::as_slice);
+                of_table(rowset, left, declared, mine, unique)
             } else {
-                let base = rowsets
-                    .iter()
-                    .find(|r| r.idmajor == rowset.idmajor && r.idminor <= 1);
-                let base = base.map_or(&[][..], |base| of(base.rowsetid));
-                of_index(rowset, left, base, &mine, unique)
+                let base = bases.get(&rowset.idmajor);
+                let base = base.map_or(&[][..], |base| of(*base));
+                of_index(rowset, left, base, mine, unique)
             };
-            for column in made.into_iter().flat_map(|made| made.columns) {
-                self.store.add(&SYSRSCOLS, column.to_values());
+            let Some(mut made) = made.map(|made| made.columns) else {
+                continue;
+            };
+            for column in &mut made {
+                match left.iter().find(|known| known.hbcolid == column.hbcolid) {
+                    Some(known) => *column = known.clone(),
+                    None => _ = self.store.add(&SYSRSCOLS, column.to_values()),
+                }
             }
+            layouts.insert(rowset.rowsetid, made);
         }
     }
 
@@ -407,6 +348,8 @@ impl Work<'_> {
     fn lost_columns(&mut self) {
         let layouts = self.layouts_of();
         let mut columns: Vec<Column> = self.store.all();
+        columns.retain(|c| c.number == 0);
+        let known: BTreeSet<(i32, i32)> = columns.iter().map(|c| (c.id, c.colid)).collect();
         for rowset in self.store.all::<Rowset>() {
             if rowset.idminor > 1 || is_base(rowset.idmajor) {
                 continue;
@@ -414,9 +357,7 @@ impl Work<'_> {
             for stored in layouts.get(&rowset.rowsetid).into_iter().flatten() {
                 let (id, number) = (rowset.idmajor, stored.rscolid);
                 let dropped = stored.status & layout_status::DROPPED != 0 || number >= 0x0400_0000;
-                let named = columns
-                    .iter()
-                    .any(|c| (c.id, c.number, c.colid) == (id, 0, number));
+                let named = known.contains(&(id, number));
                 let data_type = DataType::from_ti(stored.ti, Collation(stored.cid as u32));
                 let Some(data_type) = data_type.filter(|_| number > 0 && !dropped && !named) else {
                     continue;
@@ -434,11 +375,13 @@ impl Work<'_> {
             }
         }
         let mut objects: Vec<SchemaObject> = self.store.all();
+        let mut highest_of: BTreeMap<i32, i32> = BTreeMap::new();
+        for column in &columns {
+            let highest = highest_of.entry(column.id).or_default();
+            *highest = column.colid.max(*highest);
+        }
         for object in &mut objects {
-            let of = columns
-                .iter()
-                .filter(|c| c.id == object.id && c.number == 0);
-            let highest = of.map(|c| c.colid).max().unwrap_or(0);
+            let highest = highest_of.get(&object.id).copied().unwrap_or(0);
             let is_table = object.kind == object_type::USER_TABLE;
             if is_table && object.intprop < highest {
                 object.intprop = highest;

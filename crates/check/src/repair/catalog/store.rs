@@ -55,6 +55,12 @@ impl Store {
             .collect()
     }
 
+    /// The row of a table with this key.
+    pub(super) fn get<R: BaseRow>(&self, key: &[i64]) -> Option<R> {
+        let row = self.0.get(&R::TABLE.id)?.get(key)?;
+        R::from_values(row.values.clone())
+    }
+
     /// Puts a row in, over one with the same key.
     pub(super) fn put<R: BaseRow>(&mut self, row: &R) {
         self.put_values(R::TABLE, row.to_values());

@@ -113,7 +113,7 @@ impl<'c> Request<'c> {
         call: &'c Call,
     ) -> Result<Request<'c>> {
         // 924 where another session alone may use it.
-        let inside = run.cx.sessions.database().id() == db.id();
+        let inside = run.cx.sessions.is_in(db.id());
         let user = if inside { None } else { Some(db.enter()?) };
         let alone = ["PHYSICAL_ONLY", "DATA_PURITY", "EXTENDED_LOGICAL_CHECKS"];
         let physical = call.said("PHYSICAL_ONLY");

@@ -197,7 +197,7 @@ pub(super) fn allow_data_loss(
             || is_in_emergency && repaired.left.is_empty();
         match better {
             true => say_losses(run, &name, repaired),
-            false => say_useless(run, &name),
+            false => say_useless(run, &name, repaired),
         }
         better
     });
@@ -224,7 +224,10 @@ pub(super) fn allow_data_loss(
     Ok(fixed)
 }
 
-fn say_useless(run: &mut Run<'_>, name: &str) {
+fn say_useless(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
+    for note in repaired.notes.iter().filter(|_| repaired.refused) {
+        run.inform(Message::custom(0, 0, 1, note));
+    }
     let text = format!(
         "Nothing was written: the repair of database \"{name}\" would leave as many errors as there are."
     );
@@ -255,11 +258,8 @@ fn say_repaired(
         false => 0,
     };
     let fixed = (gone(found.0, left.0), gone(found.1, left.1));
-    if repaired
-        .left
-        .iter()
-        .any(|f| NO_REPAIR.contains(&f.number()))
-    {
+    let never = |f: &Finding| NO_REPAIR.contains(&f.number());
+    if repaired.refused || repaired.left.iter().any(never) {
         let text = "The system cannot self repair this error: the catalog, the boot page or a file \
             header is damaged. Restore the database from a backup.";
         run.inform(Message::custom(0, 0, 1, text));
