@@ -1,7 +1,7 @@
 //! Whole sets restored: full, differential and log backups.
 
 use super::copy::{Copying, Place};
-use super::ended::{Restored, ended};
+use super::ended::{Restored, ended, may_stand_by};
 use super::media_set::{MediaSet, OpenedSet};
 use super::parts;
 use super::plan::{follows, forks_of, left_out, may_restore, page_checks, spec_of};
@@ -27,6 +27,10 @@ pub fn restore_database(
         position,
         mut info,
     } = media.opened(request.position)?;
+    if request.partial.is_some() && info.kind != BackupKind::Database {
+        let what = "RESTORE WITH PARTIAL of a backup that is not a full one of the database";
+        return Err(BackupError::unsupported(what));
+    }
     let checks = page_checks(&info, request.checksum)?;
     let notice = match &request.stop {
         Some(stop) => Some(stop::of_database(&info, stop)?),
@@ -40,6 +44,11 @@ pub fn restore_database(
                 Some(partial) => left_out(&info, partial)?,
                 None => Vec::new(),
             };
+            if request.standby.is_some() && !absent.is_empty() {
+                let what = "RESTORE WITH STANDBY of a database with files that are not online";
+                return Err(BackupError::unsupported(what));
+            }
+            may_stand_by(instance, (&info, request), (true, &[]))?;
             let spec = spec_of(instance, &info, request, &|f| !absent.contains(&f.id))?;
             for file in info.files.iter_mut().filter(|f| absent.contains(&f.id)) {
                 file.present = false;
@@ -70,6 +79,7 @@ fn begin_differential(
     info: &SetInfo,
     request: &RestoreRequest,
 ) -> Result<Restoring, BackupError> {
+    may_stand_by(instance, (info, request), (false, &[]))?;
     let restoring = instance.resume_restore(&request.name)?;
     if restoring.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
@@ -101,9 +111,13 @@ pub fn restore_log(
     if info.kind != BackupKind::Log {
         return Err(BackupError::refused(3122, &[position.into()]));
     }
+    if request.partial.is_some() {
+        return Err(BackupError::unsupported("RESTORE LOG WITH PARTIAL"));
+    }
     if let Some(db) = parts::restoring_pages(instance, &request.name) {
         return parts::pages_from_log(&db, media, (&info, request, begun), listener);
     }
+    may_stand_by(instance, (&info, request), (false, &[]))?;
     let is_piece = instance.restores_piece(&request.name);
     let mut restoring = match is_piece {
         true => instance.resume_piece(&request.name)?,

@@ -11,6 +11,7 @@ mod lifecycle;
 mod look;
 mod physical;
 mod piece;
+mod places;
 mod recover;
 mod rename;
 mod repair;
@@ -29,6 +30,7 @@ use state::Entry;
 pub use state::Instance;
 
 pub use lifecycle::AttachOptions;
+pub use places::StandbyPlan;
 pub use snapshots::SnapshotSpec;
 
 pub use physical::{Closely, Content, LevelStats};

@@ -27,8 +27,8 @@ use crate::files::{
 };
 use crate::shared::{Listed, Phase};
 use furrow_format::{
-    DatabaseId, FileGrowth, FileHeader, FileHeaderError, FileId, GAM_INTERVAL, Lsn, PAGE_SIZE,
-    PageId, PageNo, dcm_page_of,
+    DatabaseId, FileGrowth, FileHeader, FileHeaderError, FileId, GAM_INTERVAL,
+    GAM_INTERVAL_EXTENTS, Lsn, PAGE_SIZE, PageId, PageNo, dcm_page_of, set_map_word,
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{Access, Fill, Open};
@@ -103,9 +103,8 @@ impl Instance {
         };
         piece.link.source = spec.source.0;
         piece.link.forks = spec.forks.clone();
-        self.note_restoring(&piece)?;
+        self.take_piece_places(&listed, &piece, spec.replace)?;
         database.files.set_restoring(chosen);
-        self.remove_piece_files(&listed, &piece, spec.replace)?;
         let (files, log) = self.make_piece(&piece, spec)?;
         Ok(Restoring {
             listed: piece,
@@ -123,16 +122,24 @@ impl Instance {
         })
     }
 
-    /// Removes what an earlier attempt has left, and with REPLACE whatever lies there.
-    fn remove_piece_files(
+    /// Notes a piece in the list, and removes what an earlier attempt has left, and with REPLACE whatever
+    /// lies there. 1834 where a file of a database lies there, one of its own included.
+    fn take_piece_places(
         &self,
         listed: &Listed,
         piece: &Listed,
         replace: bool,
     ) -> Result<(), EngineError> {
+        let mut list = self.shared.list.lock();
+        let places = piece.layout.iter().map(|plan| &plan.path);
+        self.refuse_used(&list, places, Some(listed.id))?;
+        list.change(|all| piece.clone().note_in(all))?;
         let volume = &*self.shared.volume;
         let own = Guid(listed.binding);
-        for path in listed.absent.piece_paths() {
+        // A place that was noted and not taken may have become that of another file of the database.
+        let mut earlier = listed.absent.piece_paths();
+        earlier.retain(|path| !self.is_open_file(path));
+        for path in earlier {
             remove_own(volume, &path, own)?;
         }
         for plan in &piece.layout {
@@ -200,6 +207,8 @@ impl Instance {
         let settled = self.settle(restoring)?;
         let listed = self.listed_without(&settled.listed.name)?;
         is_complete(&listed, &settled)?;
+        // It may have been set READ_ONLY since. It stays as it is while it is in use.
+        database.check_changes()?;
         let Settled { listed: piece, .. } = settled;
         // They are opened again.
         drop(settled.files);
@@ -247,6 +256,10 @@ impl Instance {
         for (plan, _) in &ready {
             rebind(&store, FileId(plan.id), Guid(piece.binding))?;
         }
+        for (plan, data) in &ready {
+            let pages = data.file.len_bytes()? / PAGE_SIZE as u64;
+            count_as_changed(&store, FileId(plan.id), pages)?;
+        }
         pool.checkpoint_pages(id, CheckpointOptions::default())?;
         pool.forget_images(id)?;
         registration.end();
@@ -260,10 +273,12 @@ impl Instance {
         (piece, ready): (&Listed, Ready),
     ) -> Result<(), EngineError> {
         let ids: Vec<u16> = ready.iter().map(|(plan, _)| plan.id).collect();
-        for (plan, _) in &ready {
-            database.note_path(FileId(plan.id), &plan.path)?;
-        }
         database.register(&ready)?;
+        // Durable log behind what the headers name: a restart finds no file ahead of its log.
+        if let Err(error) = database.note_places_of(&ready) {
+            database.unregister(&ids);
+            return Err(error);
+        }
         let without = |all: &mut Vec<Listed>| {
             for whole in all.iter_mut().filter(|d| d.id == piece.id) {
                 whole.absent.files.retain(|plan| !ids.contains(&plan.id));
@@ -396,6 +411,33 @@ fn rebind(store: &Store, file: FileId, binding: Guid) -> Result<(), EngineError>
     FileHeader::set_binding(&mut page, binding).map_err(bad)
 }
 
+/// No differential backup can leave out what a file was restored from: all of its extents have changed, and
+/// the pages of its changed-extent maps say so. Not logged: the checkpoint writes them before it joins.
+fn count_as_changed(store: &Store, file: FileId, pages: u64) -> Result<(), EngineError> {
+    let pages = u32::try_from(pages).unwrap_or(u32::MAX);
+    for start in (0..pages).step_by(GAM_INTERVAL as usize).map(PageNo) {
+        let page = dcm_page_of(start);
+        let id = PageId { file, page };
+        if page.0 >= pages {
+            continue;
+        }
+        let mut page = store.write(id, LatchRank::ChangeMap)?;
+        page.begin_change();
+        let words = GAM_INTERVAL_EXTENTS.div_ceil(64) as usize;
+        let mut sound = true;
+        for index in 0..words {
+            // The last word has fewer extents than bits.
+            let behind = (index as u32 * 64 + 64).saturating_sub(GAM_INTERVAL_EXTENTS);
+            sound &= set_map_word(&mut page, index, u64::MAX >> behind);
+        }
+        if !sound {
+            let text = format!("page {id} is no changed-extent map");
+            return Err(EngineError::Damaged(text));
+        }
+    }
+    Ok(())
+}
+
 impl FileBook {
     /// Absent files are being restored.
     fn set_restoring(&self, files: &[u16]) {
@@ -421,6 +463,14 @@ impl Database {
         registered.inspect_err(|_: &EngineError| {
             self.unregister(&ready.iter().map(|(plan, _)| plan.id).collect::<Vec<_>>());
         })
+    }
+
+    /// Writes the paths of files to the catalog, durably.
+    fn note_places_of(&self, ready: &Ready) -> Result<(), EngineError> {
+        for (plan, _) in ready {
+            self.note_path(FileId(plan.id), &plan.path)?;
+        }
+        Ok(self.store.log().flush_all()?)
     }
 
     /// Makes the pool forget files that have not joined. A checkpoint under way would miss them.
@@ -467,10 +517,12 @@ impl Database {
             }
             groups.push(plan.filegroup);
         }
+        groups.sort_unstable();
         groups.dedup();
         for group in groups {
+            let waiting = self.catalog.waiting_units(group)?;
             self.space.set_offline(group, false);
-            self.catalog.after_online(group)?;
+            self.catalog.after_online(group, &waiting)?;
         }
         Ok(())
     }

@@ -169,6 +169,11 @@ impl Instance {
         drop(list);
         self.enter_restoring(&listed);
         let (log, log_stays, applied) = self.log_for_files(spec, &listed)?;
+        if !log_stays && listed.absent.point != Lsn::ZERO {
+            // The log that an interrupted recovery has written is gone.
+            listed.absent.point = Lsn::ZERO;
+            self.note_restoring(&listed)?;
+        }
         Ok(Restoring {
             checkpoint: match log_stays {
                 true => log.checkpoint(),
