@@ -7,6 +7,7 @@
 mod closed_log;
 mod deadlocks;
 mod emergency;
+mod join;
 mod lifecycle;
 mod look;
 mod physical;
