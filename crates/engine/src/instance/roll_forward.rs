@@ -332,6 +332,11 @@ impl Instance {
         layout.sort_by_key(|plan| plan.id);
         let stays = |plan: &FilePlan| spec.files.iter().any(|file| is_same(file, plan));
         let (stay, gone): (Vec<_>, Vec<_>) = listed.layout.iter().cloned().partition(stays);
+        // A new file takes no place that a database uses, but for that of one that goes.
+        let is_new = |plan: &&FilePlan| !stay.iter().any(|there| there.id == plan.id);
+        let new = layout.iter().filter(is_new).map(|plan| &plan.path);
+        let new = new.filter(|path| !gone.iter().any(|plan| plan.path == **path));
+        self.refuse_used(&self.shared.list.lock(), new, None)?;
         // It has the files to itself.
         drop(restoring);
         self.forget_log(&listed)?;
