@@ -79,6 +79,6 @@ pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, 
 pub use instance::{
     AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FileViewState,
     FilegroupView, Instance, LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget,
-    Restoring, SnapshotSpec, VlfView,
+    Restoring, SnapshotSpec, StandbyPlan, VlfView,
 };
 pub use shared::InstanceConfig;

@@ -2,11 +2,12 @@
 
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
-use crate::media::SetInfo;
+use crate::media::{SetFile, SetInfo};
 use crate::run::{FilePages, Listener};
-use furrow_engine::{Instance, Restoring};
+use furrow_engine::{Instance, Restoring, StandbyPlan};
 use furrow_io::time::Moment;
 use furrow_messages::Message;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 fn pages_of(info: &SetInfo, log: bool) -> Vec<FilePages> {
@@ -19,6 +20,31 @@ fn pages_of(info: &SetInfo, log: bool) -> Vec<FilePages> {
         pages: f.pages,
     });
     named.collect()
+}
+
+/// Refuses STANDBY before anything is changed: of a backup that replaces the database, or brings some files.
+pub(super) fn may_stand_by(
+    instance: &Arc<Instance>,
+    (info, request): (&SetInfo, &RestoreRequest),
+    (replaces, brings): (bool, &[u16]),
+) -> Result<(), BackupError> {
+    let Some(undo) = &request.standby else {
+        return Ok(());
+    };
+    let moves = || request.moves.iter();
+    let place = |file: &SetFile| {
+        let moved = moves().find(|m| m.0.to_lowercase() == file.name.to_lowercase());
+        moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone())
+    };
+    let files: Vec<PathBuf> = info.files.iter().map(place).collect();
+    let plan = StandbyPlan {
+        name: &request.name,
+        undo,
+        files: &files,
+        replaces,
+        brings,
+    };
+    Ok(instance.may_stand_by(&plan)?)
 }
 
 /// A backup whose pages and log are in place.

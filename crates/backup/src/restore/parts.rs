@@ -1,7 +1,7 @@
 //! Parts of a database restored: files, and single pages.
 
 use super::copy::{Copying, Place};
-use super::ended::{Restored, ended};
+use super::ended::{Restored, ended, may_stand_by};
 use super::media_set::{MediaSet, OpenedSet};
 use super::plan::{page_checks, spec_of};
 use super::types::{RestoreReport, RestoreRequest};
@@ -72,6 +72,7 @@ pub fn restore_files(
         let args = [absent.name.as_str().into(), info.database.as_str().into()];
         return Err(BackupError::refused(3234, &args));
     }
+    may_stand_by(instance, (&info, request), (false, &chosen))?;
     let restoring = begin_files(instance, (&info, request), (open.as_ref(), &chosen))?;
     let copying = Copying {
         place: Place::Files(&restoring),

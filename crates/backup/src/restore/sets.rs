@@ -1,18 +1,19 @@
 //! Whole sets restored: full, differential and log backups.
 
 use super::copy::{Copying, Place};
-use super::ended::{Restored, ended};
+use super::ended::{Restored, ended, may_stand_by};
 use super::media_set::{MediaSet, OpenedSet};
 use super::parts;
 use super::plan::{follows, forks_of, left_out, may_restore, page_checks, spec_of};
 use super::stop::{self, Stops};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
-use crate::media::{BackupKind, SetInfo};
+use crate::media::{BackupKind, SetFile, SetInfo};
 use crate::run::Listener;
 use furrow_engine::{Database, DatabaseState, Instance, RestoreSpec, Restoring};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Restores a database.
@@ -27,6 +28,10 @@ pub fn restore_database(
         position,
         mut info,
     } = media.opened(request.position)?;
+    if request.partial.is_some() && info.kind != BackupKind::Database {
+        let what = "RESTORE WITH PARTIAL of a backup that is not a full one of the database";
+        return Err(BackupError::unsupported(what));
+    }
     let checks = page_checks(&info, request.checksum)?;
     let notice = match &request.stop {
         Some(stop) => Some(stop::of_database(&info, stop)?),
@@ -40,6 +45,11 @@ pub fn restore_database(
                 Some(partial) => left_out(&info, partial)?,
                 None => Vec::new(),
             };
+            if request.standby.is_some() && !absent.is_empty() {
+                let what = "RESTORE WITH STANDBY of a database with files that are not online";
+                return Err(BackupError::unsupported(what));
+            }
+            may_stand_by(instance, (&info, request), (true, &[]))?;
             let spec = spec_of(instance, &info, request, &|f| !absent.contains(&f.id))?;
             for file in info.files.iter_mut().filter(|f| absent.contains(&f.id)) {
                 file.present = false;
@@ -70,7 +80,21 @@ fn begin_differential(
     info: &SetInfo,
     request: &RestoreRequest,
 ) -> Result<Restoring, BackupError> {
+    may_stand_by(instance, (info, request), (false, &[]))?;
+    let standing = instance.standing(&request.name);
     let restoring = instance.resume_restore(&request.name)?;
+    match differential_fits(instance, info, &restoring, request) {
+        Ok(spec) => Ok(instance.begin_differential(restoring, &spec)?),
+        Err(refused) => Err(stood(instance, (restoring, standing), refused)),
+    }
+}
+
+fn differential_fits(
+    instance: &Arc<Instance>,
+    info: &SetInfo,
+    restoring: &Restoring,
+    request: &RestoreRequest,
+) -> Result<RestoreSpec, BackupError> {
     if restoring.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
@@ -82,8 +106,7 @@ fn begin_differential(
     if !on_base || older || newer || strays {
         return Err(BackupError::refused(3136, &[]));
     }
-    let spec = spec_of(instance, info, request, &|_| true)?;
-    Ok(instance.begin_differential(restoring, &spec)?)
+    spec_of(instance, info, request, &|_| true)
 }
 
 /// Restores a log backup to a database that is RESTORING.
@@ -101,33 +124,28 @@ pub fn restore_log(
     if info.kind != BackupKind::Log {
         return Err(BackupError::refused(3122, &[position.into()]));
     }
+    if request.partial.is_some() {
+        return Err(BackupError::unsupported("RESTORE LOG WITH PARTIAL"));
+    }
     if let Some(db) = parts::restoring_pages(instance, &request.name) {
         return parts::pages_from_log(&db, media, (&info, request, begun), listener);
     }
+    may_stand_by(instance, (&info, request), (false, &[]))?;
     let is_piece = instance.restores_piece(&request.name);
-    let mut restoring = match is_piece {
-        true => instance.resume_piece(&request.name)?,
-        false => instance.resume_restore(&request.name)?,
-    };
     if is_piece && request.stop.is_some() {
         let what = "RESTORE LOG WITH STOPAT of files of a database that is online";
         return Err(BackupError::unsupported(what));
     }
-    if restoring.family()? != info.family {
-        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
-    }
-    follows(&info, &restoring)?;
-    let stops = match &request.stop {
-        Some(point) => {
-            stop::not_passed(point, &restoring)?;
-            stop::find(media, (position, &info), point, restoring.applied())?
-        }
-        None => Stops::Nowhere,
+    let standing = instance.standing(&request.name);
+    let mut restoring = match is_piece {
+        true => instance.resume_piece(&request.name)?,
+        false => instance.resume_restore(&request.name)?,
     };
-    // A file that is in place stays there; one that was added since is made.
-    let spec = spec_of(instance, &info, request, &|f| {
-        restoring.looks_at(f.id, f.filegroup)
-    })?;
+    let fits = log_fits((instance, media), (&info, position), &restoring, request);
+    let (stops, spec) = match fits {
+        Ok(fits) => fits,
+        Err(refused) => return Err(stood(instance, (restoring, standing), refused)),
+    };
     instance.extend_restore(&mut restoring, &spec)?;
     let notice = match stops {
         Stops::Nowhere => None,
@@ -151,6 +169,43 @@ pub fn restore_log(
         notice,
     };
     ended(instance, restored, request, listener)
+}
+
+/// Whether a log backup goes on where a restore stands; where it is to stop, and the files that it adds.
+fn log_fits(
+    (instance, media): (&Arc<Instance>, &MediaSet),
+    (info, position): (&SetInfo, u16),
+    restoring: &Restoring,
+    request: &RestoreRequest,
+) -> Result<(Stops, RestoreSpec), BackupError> {
+    if restoring.family()? != info.family {
+        return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
+    }
+    follows(info, restoring)?;
+    let stops = match &request.stop {
+        Some(point) => {
+            stop::not_passed(point, restoring)?;
+            stop::find(media, (position, info), point, restoring.applied())?
+        }
+        None => Stops::Nowhere,
+    };
+    // A file that is in place stays there; one that was added since is made.
+    let looked_at = |f: &SetFile| restoring.looks_at(f.id, f.filegroup);
+    let spec = spec_of(instance, info, request, &looked_at)?;
+    Ok((stops, spec))
+}
+
+/// A set was refused before it changed anything: a database that was in standby is so again. Where that
+/// fails, it is RESTORING.
+fn stood(
+    instance: &Arc<Instance>,
+    (restoring, standing): (Restoring, Option<PathBuf>),
+    refused: BackupError,
+) -> BackupError {
+    if let Some(undo) = standing {
+        let _ = instance.stand_again(restoring, &undo);
+    }
+    refused
 }
 
 /// RESTORE DATABASE ... WITH RECOVERY without media: brings a database online that was left RESTORING.

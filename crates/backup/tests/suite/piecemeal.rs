@@ -248,3 +248,92 @@ fn statements_that_need_all_files_are_refused_by_name_and_the_database_can_be_dr
     // A tail of a database that is whole is taken as before.
     take_tail(&mut world);
 }
+
+/// A restore of the other filegroup into `copy`, with its file here.
+fn comes_back(
+    world: &World,
+    full: &BackupRequest,
+    (to, replace): (Option<&str>, bool),
+) -> Result<RestoreReport, BackupError> {
+    let place = to.map(|to| ("more".to_owned(), PathBuf::from(to)));
+    let request = RestoreRequest {
+        moves: place.into_iter().collect(),
+        replace,
+        ..wanted("copy", true)
+    };
+    restored(world, (full, &group("OTHER")), &request)
+}
+
+#[test]
+fn files_that_come_back_take_no_place_of_a_database_that_is_open() {
+    let world = world();
+    let full = request(1);
+    backed_up(&world, &full);
+    // The file that is left out is to be where the original database has it.
+    let request = RestoreRequest {
+        moves: [("data", "mdf"), ("log", "ldf")]
+            .map(|(file, ext)| {
+                let path = PathBuf::from(format!("d/copy_{file}.{ext}"));
+                (file.to_owned(), path)
+            })
+            .into(),
+        partial: Some(Parts::default()),
+        ..wanted("copy", true)
+    };
+    let media = world.media(&full).unwrap();
+    restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
+    let own = comes_back(&world, &full, (Some("d/copy_data.mdf"), false)).unwrap_err();
+    assert_eq!(numbers(&own), [1834]);
+    for place in [None, Some("d/data.mdf"), Some("d/copy_log.ldf")] {
+        let used = comes_back(&world, &full, (place, true)).unwrap_err();
+        assert_eq!(numbers(&used), [1834], "{place:?}");
+    }
+    // All of their files are there, and the place that is free is taken.
+    let world = world.restart_after(|_| {});
+    assert_eq!(ids(&world.db, "o"), (0..500).collect::<Vec<_>>());
+    comes_back(&world, &full, (Some("d/copy_more.ndf"), false)).unwrap();
+    let copy = world.instance.database("copy").unwrap();
+    assert_eq!(ids(&copy, "o"), (0..200).collect::<Vec<_>>());
+    drop(copy);
+    world.check("copy");
+}
+
+#[test]
+fn files_that_came_back_are_in_differential_backups_also_after_a_restart() {
+    let world = world();
+    let full = request(1);
+    backed_up(&world, &full);
+    partial(&world, &full, false).unwrap();
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    let again = partial_refused(&world);
+    assert_eq!(numbers(&again), [40514]);
+    restored(&world, (&full, &group("OTHER")), &wanted("copy", false)).unwrap();
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    let world = world.restart_after(|_| {});
+    let copy = world.instance.database("copy").unwrap();
+    let differential = BackupRequest {
+        devices: crate::chain::log_request("diff").devices,
+        differential: true,
+        ..request(1)
+    };
+    furrow_backup::backup_database(&copy, &differential, &mut Silent).unwrap();
+    world.restore_only(&full, "second").unwrap();
+    let second = world.restore(&differential, "second").unwrap();
+    let second = second.database.unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&second, table), (0..400).collect::<Vec<_>>(), "{table}");
+    }
+    drop(second);
+    world.check("second");
+}
+
+/// PARTIAL is for full backups.
+fn partial_refused(world: &World) -> BackupError {
+    let differential = BackupRequest {
+        devices: crate::chain::log_request("partial").devices,
+        differential: true,
+        ..request(1)
+    };
+    world.backup(&differential).unwrap();
+    partial(world, &differential, false).unwrap_err()
+}

@@ -8,6 +8,7 @@ use furrow_backup::{
     restore_database, restore_log,
 };
 use furrow_engine::{Database, Session};
+use furrow_io::{Access, AlignedBuf, Open, Volume};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -125,5 +126,125 @@ fn a_database_in_standby_can_be_dropped_and_replaced() {
     log_backup(&world, "l0").unwrap();
     log_restore(&world, ("l0", "copy"), true).unwrap();
     assert_eq!(ids(&copy(&world), "t"), (0..50).collect::<Vec<_>>());
+    world.check("copy");
+}
+
+/// STANDBY with this undo file, of a log backup.
+fn log_with_undo(world: &World, log: &str, undo: &str) -> Result<RestoreReport, BackupError> {
+    let media = world.media(&crate::chain::log_request(log))?;
+    let request = RestoreRequest {
+        standby: Some(PathBuf::from(undo)),
+        ..wanted("copy", true)
+    };
+    restore_log(&world.instance, &media, &request, &mut Silent)
+}
+
+/// A full backup of 100 rows, and log backups `l0` and `l1` with 100 more each.
+fn backed_up(world: &World) -> BackupRequest {
+    let (t, o) = (world.table("t"), other_table(world));
+    full_model(world);
+    let full = request(1);
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..100);
+    world.backup(&full).unwrap();
+    fill(&mut session, [&t, &o], 100..200);
+    log_backup(world, "l0").unwrap();
+    fill(&mut session, [&t, &o], 200..300);
+    log_backup(world, "l1").unwrap();
+    full
+}
+
+#[test]
+fn an_undo_file_takes_the_place_of_no_other_file() {
+    let world = world();
+    let full = backed_up(&world);
+    let moves = [("data", "mdf"), ("log", "ldf"), ("more", "ndf")].map(|(file, ext)| {
+        let path = PathBuf::from(format!("d/copy_{file}.{ext}"));
+        (file.to_owned(), path)
+    });
+    // One of its own, one of another database, a backup, one in a directory that is not there.
+    for undo in ["d/copy_data.mdf", "d/data.mdf", "d/b0.bak", "none/undo.tuf"] {
+        let request = RestoreRequest {
+            moves: moves.to_vec(),
+            standby: Some(PathBuf::from(undo)),
+            ..wanted("copy", true)
+        };
+        let media = world.media(&full).unwrap();
+        let refused = restore_database(&world.instance, &media, &request, &mut Silent);
+        let number = match undo {
+            "d/b0.bak" => 5170,
+            "none/undo.tuf" => 5133,
+            _ => 1834,
+        };
+        assert_eq!(numbers(&refused.unwrap_err()), [number], "{undo}");
+        assert!(world.instance.restore_target("copy").is_none(), "{undo}");
+    }
+    world.restore_only(&full, "copy").unwrap();
+    for undo in ["d/copy_more.ndf", "d/copy_log.ldf", "d/more.ndf"] {
+        let refused = log_with_undo(&world, "l0", undo).unwrap_err();
+        assert_eq!(numbers(&refused), [1834], "{undo}");
+    }
+    log_with_undo(&world, "l0", UNDO).unwrap();
+    assert_eq!(ids(&copy(&world), "o"), (0..200).collect::<Vec<_>>());
+    log_with_undo(&world, "l1", UNDO).unwrap();
+    assert_eq!(ids(&copy(&world), "o"), (0..300).collect::<Vec<_>>());
+    recover_only(&world.instance, "copy").unwrap();
+    world.check("copy");
+}
+
+#[test]
+fn a_set_that_is_refused_leaves_the_database_in_standby() {
+    let world = world();
+    let full = backed_up(&world);
+    full_to_standby(&world, &full).unwrap();
+    let gap = log_restore(&world, ("l1", "copy"), false).unwrap_err();
+    assert_eq!(numbers(&gap), [4305]);
+    assert!(copy(&world).is_in_standby());
+    assert_eq!(ids(&copy(&world), "t"), (0..100).collect::<Vec<_>>());
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    assert_eq!(ids(&copy(&world), "t"), (0..200).collect::<Vec<_>>());
+    world.check("copy");
+}
+
+/// Turns the bits of a byte in the first entry of the undo file.
+fn damage(volume: &dyn Volume) {
+    let path = std::path::Path::new(UNDO);
+    let file = volume.open(path, Open::Existing, Access::Data).unwrap();
+    let mut unit = AlignedBuf::new(4096);
+    file.read_at(4096, &mut unit).unwrap();
+    unit[0] ^= 0xff;
+    file.write_at(4096, &unit).unwrap();
+    file.sync().unwrap();
+}
+
+#[test]
+fn an_undo_file_that_is_missing_or_damaged_is_not_taken_for_an_empty_one() {
+    let world = world();
+    let full = backed_up(&world);
+    full_to_standby(&world, &full).unwrap();
+    let world = world.restart_after(damage);
+    assert!(world.instance.database("copy").is_err());
+    for _ in 0..2 {
+        let refused = log_restore(&world, ("l0", "copy"), false).unwrap_err();
+        assert_eq!(numbers(&refused), [3441]);
+    }
+    let refused = recover_only(&world.instance, "copy").unwrap_err();
+    assert_eq!(numbers(&refused), [3441]);
+    // The same file, sound again.
+    damage(&*world.volume);
+    log_to_standby(&world, "l0").unwrap();
+    assert_eq!(ids(&copy(&world), "o"), (0..200).collect::<Vec<_>>());
+    let lost = |volume: &dyn Volume| volume.remove(std::path::Path::new(UNDO)).unwrap();
+    let world = world.restart_after(lost);
+    assert!(world.instance.database("copy").is_err());
+    let refused = log_restore(&world, ("l1", "copy"), false).unwrap_err();
+    assert_eq!(numbers(&refused), [3441]);
+    // A full backup replaces it.
+    full_to_standby(&world, &full).unwrap_err();
+    world.instance.drop_database("copy").unwrap();
+    full_to_standby(&world, &full).unwrap();
+    log_restore(&world, ("l0", "copy"), false).unwrap();
+    log_restore(&world, ("l1", "copy"), true).unwrap();
+    assert_eq!(ids(&copy(&world), "o"), (0..300).collect::<Vec<_>>());
     world.check("copy");
 }

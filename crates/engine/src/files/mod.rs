@@ -36,7 +36,7 @@ pub(crate) use resting::RestingFiles;
 pub(crate) use rows::{
     FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, parse_file, read_files1,
 };
-pub(crate) use undo_file::{UndoFile, put_back};
+pub(crate) use undo_file::{BadUndo, UndoFile, put_back, undo_file_is_of};
 
 pub use physical::directory_error;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};

@@ -7,14 +7,18 @@
 //! # Format
 //! Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit with the
 //! number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length `u64`,
-//! the bytes of the image `u32`, and the CRC-32C of the binding, these fields and the image; then the image,
-//! filled up to 8192 bytes. The first entry that is not whole ends the file: what it has the image of was not
-//! written yet.
+//! the bytes of the image `u32`, how much of the undo file was durable before `u64`, and the CRC-32C of the
+//! binding, these fields and the image; then the image, filled up to 8192 bytes. The first entry that is not
+//! whole ends the file: what it has the image of was not written yet. It is damaged if a later entry says
+//! that it was durable.
 //!
 //! # Invariants
 //! 1. An image is durable before its place is written: asserted by the order in [`Journaled::write`]. Proof:
 //!    the power losses of `soak::backups`.
-//! 2. The first image of a place counts, and there is only one in an undo file.
+//! 2. The file is there, with its header, before the list says that the database is in standby: one that is
+//!    missing or strange is an error, and nothing of it is written back. Proof: `standby` of the tests of
+//!    `furrow_backup`.
+//! 3. The first image of a place counts, and there is only one in an undo file.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -25,13 +29,13 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-const MAGIC: [u8; 8] = *b"FURROWSB";
+const MAGIC: [u8; 8] = *b"FURROWSC";
 /// Units of the file, and the header of an entry.
 const UNIT: u64 = 4096;
 /// Bytes of an image.
 const IMAGE: u64 = 8192;
 /// Bytes of the fields of an entry that its checksum covers.
-const FIELDS: usize = 16;
+const FIELDS: usize = 24;
 const OF_IMAGE: u8 = 0;
 const OF_LENGTH: u8 = 1;
 
@@ -47,6 +51,8 @@ pub(crate) struct UndoFile {
 struct State {
     /// Where the next entry goes.
     end: u64,
+    /// Entries before this place are durable.
+    durable: u64,
     /// Places whose images are there: file and number of the image.
     saved: BTreeSet<(u16, u64)>,
 }
@@ -56,13 +62,14 @@ fn checksum(binding: Guid, fields: &[u8], image: &[u8]) -> u32 {
     crc32c::crc32c_append(crc, image)
 }
 
-fn fields_of(id: u16, kind: u8, place: u64, bytes: u32) -> [u8; FIELDS] {
+fn fields_of((id, kind, place): (u16, u8, u64), bytes: u32, durable: u64) -> [u8; FIELDS] {
     let mut fields = [0; FIELDS];
     let parts = [
         &id.to_le_bytes()[..],
         &[kind],
         &place.to_le_bytes(),
         &bytes.to_le_bytes(),
+        &durable.to_le_bytes(),
     ];
     let all = parts.concat();
     for (field, byte) in fields.iter_mut().zip(all) {
@@ -72,24 +79,28 @@ fn fields_of(id: u16, kind: u8, place: u64, bytes: u32) -> [u8; FIELDS] {
 }
 
 impl UndoFile {
-    /// Makes an undo file; one that was there is gone.
-    pub(crate) fn create(
-        volume: &dyn Volume,
-        path: &Path,
-        binding: Guid,
-    ) -> Result<Arc<UndoFile>, IoError> {
-        if volume.exists(path)? {
-            volume.remove(path)?;
-        }
-        let file = volume.open(path, Open::Create, Access::Data)?;
+    /// Writes the header of an undo file that was made, durably.
+    pub(crate) fn write_header(file: &dyn File, binding: Guid) -> Result<(), IoError> {
         let mut head = AlignedBuf::new(UNIT as usize);
         for (place, byte) in head.iter_mut().zip(MAGIC.iter().chain(&binding.0)) {
             *place = *byte;
         }
         file.write_at(0, &head)?;
+        file.sync()
+    }
+
+    /// An undo file that has been put back, to be written again: it has its header and no more, durably.
+    pub(crate) fn reuse(
+        volume: &dyn Volume,
+        path: &Path,
+        binding: Guid,
+    ) -> Result<Arc<UndoFile>, IoError> {
+        let file = volume.open(path, Open::Existing, Access::Data)?;
+        file.resize(UNIT, Fill::Allocate)?;
         file.sync()?;
         let state = State {
             end: UNIT,
+            durable: UNIT,
             saved: BTreeSet::new(),
         };
         Ok(Arc::new(UndoFile {
@@ -108,7 +119,7 @@ impl UndoFile {
         let len = file.len_bytes()?;
         let mut state = self.state.lock();
         self.append(&mut state, (id, OF_LENGTH, len), &[])?;
-        self.file.sync()?;
+        self.sync(&mut state)?;
         drop(state);
         Ok(Arc::new(Journaled {
             file,
@@ -118,6 +129,13 @@ impl UndoFile {
         }))
     }
 
+    /// Makes what was appended durable.
+    fn sync(&self, state: &mut State) -> Result<(), IoError> {
+        self.file.sync()?;
+        state.durable = state.end;
+        Ok(())
+    }
+
     /// Appends an entry, which is not durable yet.
     fn append(
         &self,
@@ -125,7 +143,7 @@ impl UndoFile {
         (id, kind, place): (u16, u8, u64),
         image: &[u8],
     ) -> Result<(), IoError> {
-        let fields = fields_of(id, kind, place, image.len() as u32);
+        let fields = fields_of((id, kind, place), image.len() as u32, state.durable);
         let crc = checksum(self.binding, &fields, image).to_le_bytes();
         let mut entry = AlignedBuf::new((UNIT + IMAGE) as usize);
         for (to, byte) in entry.iter_mut().zip(fields.iter().chain(&crc)) {
@@ -173,7 +191,7 @@ impl Journaled {
             }
         }
         if !saved.is_empty() {
-            self.undo.file.sync()?;
+            self.undo.sync(&mut state)?;
             state.saved.extend(saved);
         }
         Ok(())
@@ -220,41 +238,69 @@ impl File for Journaled {
     }
 }
 
-/// Writes back what an undo file has of these files, by number, durably. It may be done again. `false` where
-/// there is no undo file of this database.
+/// Why an undo file cannot be put back.
+#[derive(Debug)]
+pub(crate) enum BadUndo {
+    /// It is not what the database needs.
+    Strange(&'static str),
+    /// A device refused.
+    Io(IoError),
+}
+
+impl From<IoError> for BadUndo {
+    fn from(error: IoError) -> BadUndo {
+        BadUndo::Io(error)
+    }
+}
+
+/// Whether a file begins as an undo file of the database with this binding.
+fn has_header(file: &dyn File, binding: Guid) -> Result<bool, IoError> {
+    let mut head = AlignedBuf::new(UNIT as usize);
+    if file.len_bytes()? < UNIT {
+        return Ok(false);
+    }
+    file.read_at(0, &mut head)?;
+    let expected: Vec<u8> = MAGIC.iter().chain(&binding.0).copied().collect();
+    Ok(head.starts_with(&expected))
+}
+
+/// Whether the file at a path is an undo file of the database with this binding.
+pub(crate) fn undo_file_is_of(
+    volume: &dyn Volume,
+    path: &Path,
+    binding: Guid,
+) -> Result<bool, IoError> {
+    has_header(&*volume.open(path, Open::ReadOnly, Access::Data)?, binding)
+}
+
+/// Writes back what an undo file has of these files, by number, durably. It may be done again. Nothing is
+/// written of one that is missing, strange or damaged.
 pub(crate) fn put_back(
     volume: &dyn Volume,
     path: &Path,
     binding: Guid,
     files: &[(u16, Arc<dyn File>)],
-) -> Result<bool, IoError> {
+) -> Result<(), BadUndo> {
     if !volume.exists(path)? {
-        return Ok(false);
+        return Err(BadUndo::Strange("it is not there"));
     }
     let undo = volume.open(path, Open::ReadOnly, Access::Data)?;
-    let len = undo.len_bytes()?;
-    let mut head = AlignedBuf::new(UNIT as usize);
-    if len < UNIT {
-        // Nothing was written behind it.
-        return Ok(true);
+    if !has_header(&*undo, binding)? {
+        return Err(BadUndo::Strange("it is not of this database"));
     }
-    undo.read_at(0, &mut head)?;
-    let expected: Vec<u8> = MAGIC.iter().chain(&binding.0).copied().collect();
-    if !head.starts_with(&expected) {
-        // It was being made: nothing was written behind it.
-        return Ok(head.iter().all(|byte| *byte == 0));
-    }
-    let (mut at, mut entry) = (UNIT, AlignedBuf::new((UNIT + IMAGE) as usize));
-    while at + UNIT + IMAGE <= len {
-        undo.read_at(at, &mut entry)?;
-        let Some((id, kind, place, image)) = entry_of(&entry, binding) else {
-            break;
-        };
-        if let Some((_, file)) = files.iter().find(|(of, _)| *of == id) {
-            match kind {
-                OF_LENGTH if file.len_bytes()? != place => file.resize(place, Fill::Allocate)?,
+    let end = end_of_entries(&*undo, binding)?;
+    let (mut at, mut bytes) = (UNIT, AlignedBuf::new((UNIT + IMAGE) as usize));
+    while at < end {
+        undo.read_at(at, &mut bytes)?;
+        let damaged = BadUndo::Strange("it is damaged");
+        let entry = entry_of(&bytes, binding).ok_or(damaged)?;
+        if let Some((_, file)) = files.iter().find(|(of, _)| *of == entry.id) {
+            match entry.kind {
+                OF_LENGTH if file.len_bytes()? != entry.place => {
+                    file.resize(entry.place, Fill::Allocate)?;
+                }
                 OF_LENGTH => {}
-                _ => file.write_at(place, &AlignedBuf::copy_of(image))?,
+                _ => file.write_at(entry.place, &AlignedBuf::copy_of(entry.image))?,
             }
         }
         at += UNIT + IMAGE;
@@ -262,18 +308,52 @@ pub(crate) fn put_back(
     for (_, file) in files {
         file.sync()?;
     }
-    Ok(true)
+    Ok(())
 }
 
-/// File, kind, place and image of an entry that is whole.
-fn entry_of(entry: &[u8], binding: Guid) -> Option<(u16, u8, u64, &[u8])> {
+/// Where the entries end that count.
+fn end_of_entries(undo: &dyn File, binding: Guid) -> Result<u64, BadUndo> {
+    let len = undo.len_bytes()?;
+    let (mut at, mut bytes) = (UNIT, AlignedBuf::new((UNIT + IMAGE) as usize));
+    let mut broken: Option<u64> = None;
+    while at + UNIT + IMAGE <= len {
+        undo.read_at(at, &mut bytes)?;
+        match (entry_of(&bytes, binding), broken) {
+            (None, None) => broken = Some(at),
+            (Some(entry), Some(broken)) if entry.durable > broken => {
+                return Err(BadUndo::Strange("it is damaged"));
+            }
+            _ => {}
+        }
+        at += UNIT + IMAGE;
+    }
+    Ok(broken.unwrap_or(at))
+}
+
+/// An entry that is whole.
+struct Entry<'a> {
+    id: u16,
+    kind: u8,
+    place: u64,
+    durable: u64,
+    image: &'a [u8],
+}
+
+fn entry_of(entry: &[u8], binding: Guid) -> Option<Entry<'_>> {
     let fields = entry.first_chunk::<FIELDS>()?;
     let id = u16::from_le_bytes(*fields.first_chunk()?);
     let kind = *fields.get(2)?;
     let place = u64::from_le_bytes(*fields.get(3..)?.first_chunk()?);
     let bytes = u32::from_le_bytes(*fields.get(11..)?.first_chunk()?) as usize;
+    let durable = u64::from_le_bytes(*fields.get(15..)?.first_chunk()?);
     let crc = u32::from_le_bytes(*entry.get(FIELDS..)?.first_chunk()?);
     let image = entry.get(UNIT as usize..)?.get(..bytes)?;
     let whole = kind <= OF_LENGTH && crc == checksum(binding, fields, image);
-    whole.then_some((id, kind, place, image))
+    whole.then_some(Entry {
+        id,
+        kind,
+        place,
+        durable,
+        image,
+    })
 }

@@ -7,10 +7,12 @@
 mod closed_log;
 mod deadlocks;
 mod emergency;
+mod join;
 mod lifecycle;
 mod look;
 mod physical;
 mod piece;
+mod places;
 mod recover;
 mod rename;
 mod repair;
@@ -29,6 +31,7 @@ use state::Entry;
 pub use state::Instance;
 
 pub use lifecycle::AttachOptions;
+pub use places::StandbyPlan;
 pub use snapshots::SnapshotSpec;
 
 pub use physical::{Closely, Content, LevelStats};

@@ -16,6 +16,7 @@
 //! 3. All files of a filegroup come back together.
 
 use super::Instance;
+use super::join::{count_as_changed, rebind};
 use super::restore::{
     DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
 };
@@ -23,19 +24,16 @@ use super::restore_files::needs_of;
 use crate::checking::hidden_number;
 use crate::database::{Database, Registration};
 use crate::files::{
-    Candidate, FileBook, FileEntry, FilePlan, Guarded, Made, open_error, remove_any, remove_own,
+    Candidate, FileBook, FilePlan, Guarded, Made, open_error, remove_any, remove_own,
 };
 use crate::shared::{Listed, Phase};
-use furrow_format::{
-    DatabaseId, FileGrowth, FileHeader, FileHeaderError, FileId, GAM_INTERVAL, Lsn, PAGE_SIZE,
-    PageId, PageNo, dcm_page_of,
-};
+use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn, PAGE_SIZE};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::{Access, Fill, Open};
 use furrow_log::{LogConfig, LogImage};
 use furrow_messages::Message;
-use furrow_pool::{CheckpointOptions, LatchRank};
-use furrow_recovery::{analyse, redo, stamp_new_file};
+use furrow_pool::CheckpointOptions;
+use furrow_recovery::{analyse, redo};
 use furrow_tables::EngineError;
 use furrow_txn::Store;
 use furrow_types::Guid;
@@ -52,7 +50,7 @@ fn unsupported(what: &str) -> EngineError {
 }
 
 /// Files that are ready to join, with what the open database has to know of them.
-type Ready = Vec<(FilePlan, Guarded)>;
+pub(super) type Ready = Vec<(FilePlan, Guarded)>;
 
 impl Instance {
     /// The entry of an open database that lacks files; 3159 of one that has all of them.
@@ -96,6 +94,7 @@ impl Instance {
         let listed = self.listed_without(&spec.name)?;
         belongs(&listed, spec)?;
         let layout = piece_layout(&listed, spec, chosen)?;
+        self.may_replace_piece(&listed, &layout, family)?;
         let mut piece = Listed {
             phase: Phase::Piece,
             layout,
@@ -103,10 +102,19 @@ impl Instance {
         };
         piece.link.source = spec.source.0;
         piece.link.forks = spec.forks.clone();
-        self.note_restoring(&piece)?;
+        self.take_piece_places(&listed, &piece, spec.replace)?;
         database.files.set_restoring(chosen);
-        self.remove_piece_files(&listed, &piece, spec.replace)?;
-        let (files, log) = self.make_piece(&piece, spec)?;
+        let made = self.make_piece(&piece, spec);
+        if made.is_err() {
+            // Nothing of it is there.
+            let without = |all: &mut Vec<Listed>| {
+                let whole = all.iter_mut().filter(|d| d.id == piece.id);
+                whole.for_each(|whole| whole.absent.piece = None);
+            };
+            let _ = self.shared.list.lock().change(without);
+            database.files.set_restoring(&[]);
+        }
+        let (files, log) = made?;
         Ok(Restoring {
             listed: piece,
             checkpoint: spec.checkpoint,
@@ -123,16 +131,48 @@ impl Instance {
         })
     }
 
-    /// Removes what an earlier attempt has left, and with REPLACE whatever lies there.
-    fn remove_piece_files(
+    /// One filegroup after the other: 40514 while another one is being restored. A restore that did not come
+    /// to its end has nothing that is needed.
+    fn may_replace_piece(
+        &self,
+        listed: &Listed,
+        layout: &[FilePlan],
+        family: Guid,
+    ) -> Result<(), EngineError> {
+        let stays = |plan: &FilePlan| layout.iter().any(|new| new.filegroup == plan.filegroup);
+        let Some(piece) = listed.piece().filter(|p| !p.layout.iter().all(stays)) else {
+            return Ok(());
+        };
+        let mut missing = false;
+        for plan in &piece.layout {
+            missing |= !self.shared.volume.exists(&plan.path)?;
+        }
+        match self.resume(piece, Some(family)) {
+            Err(e) if missing || e.has(3117) => Ok(()),
+            _ => Err(unsupported(
+                "RESTORE of a second filegroup before RECOVERY of the first",
+            )),
+        }
+    }
+
+    /// Notes a piece in the list, and removes what an earlier attempt has left, and with REPLACE whatever
+    /// lies there. 1834 where a file of a database lies there, one of its own included.
+    fn take_piece_places(
         &self,
         listed: &Listed,
         piece: &Listed,
         replace: bool,
     ) -> Result<(), EngineError> {
+        let mut list = self.shared.list.lock();
+        let places = piece.layout.iter().map(|plan| &plan.path);
+        self.refuse_used(&list, places, Some(listed.id))?;
+        list.change(|all| piece.clone().note_in(all))?;
         let volume = &*self.shared.volume;
         let own = Guid(listed.binding);
-        for path in listed.absent.piece_paths() {
+        // A place that was noted and not taken may have become that of another file of the database.
+        let mut earlier = listed.absent.piece_paths();
+        earlier.retain(|path| !self.is_open_file(path));
+        for path in earlier {
             remove_own(volume, &path, own)?;
         }
         for plan in &piece.layout {
@@ -200,6 +240,8 @@ impl Instance {
         let settled = self.settle(restoring)?;
         let listed = self.listed_without(&settled.listed.name)?;
         is_complete(&listed, &settled)?;
+        // It may have been set READ_ONLY since. It stays as it is while it is in use.
+        database.check_changes()?;
         let Settled { listed: piece, .. } = settled;
         // They are opened again.
         drop(settled.files);
@@ -247,6 +289,10 @@ impl Instance {
         for (plan, _) in &ready {
             rebind(&store, FileId(plan.id), Guid(piece.binding))?;
         }
+        for (plan, data) in &ready {
+            let pages = data.file.len_bytes()? / PAGE_SIZE as u64;
+            count_as_changed(&store, FileId(plan.id), pages)?;
+        }
         pool.checkpoint_pages(id, CheckpointOptions::default())?;
         pool.forget_images(id)?;
         registration.end();
@@ -260,10 +306,12 @@ impl Instance {
         (piece, ready): (&Listed, Ready),
     ) -> Result<(), EngineError> {
         let ids: Vec<u16> = ready.iter().map(|(plan, _)| plan.id).collect();
-        for (plan, _) in &ready {
-            database.note_path(FileId(plan.id), &plan.path)?;
-        }
         database.register(&ready)?;
+        // Durable log behind what the headers name: a restart finds no file ahead of its log.
+        if let Err(error) = database.note_places_of(&ready) {
+            database.unregister(&ids);
+            return Err(error);
+        }
         let without = |all: &mut Vec<Listed>| {
             for whole in all.iter_mut().filter(|d| d.id == piece.id) {
                 whole.absent.files.retain(|plan| !ids.contains(&plan.id));
@@ -316,17 +364,6 @@ fn piece_layout(
     if !spec.files.iter().filter(of_absent).all(whole) {
         return Err(unsupported(
             "RESTORE of some files of a filegroup that is not online",
-        ));
-    }
-    let other = |plan: &FilePlan| plan.filegroup != 0 && !groups.contains(&plan.filegroup);
-    if absent
-        .piece
-        .iter()
-        .flat_map(|piece| &piece.layout)
-        .any(other)
-    {
-        return Err(unsupported(
-            "RESTORE of a second filegroup before RECOVERY of the first",
         ));
     }
     let mut layout: Vec<FilePlan> = Vec::new();
@@ -387,91 +424,12 @@ fn is_complete(listed: &Listed, settled: &Settled) -> Result<(), EngineError> {
     }
 }
 
-/// Redo of page 0 may have put the binding of the database that was backed up back.
-fn rebind(store: &Store, file: FileId, binding: Guid) -> Result<(), EngineError> {
-    let page = PageNo(0);
-    let mut page = store.write(PageId { file, page }, LatchRank::FileHeader)?;
-    let bad = |e: FileHeaderError| EngineError::Damaged(e.to_string());
-    page.begin_change();
-    FileHeader::set_binding(&mut page, binding).map_err(bad)
-}
-
 impl FileBook {
-    /// Absent files are being restored.
+    /// These absent files are being restored, and no others.
     fn set_restoring(&self, files: &[u16]) {
         for mut entry in self.absent() {
-            entry.restoring |= files.contains(&entry.plan.id);
+            entry.restoring = files.contains(&entry.plan.id);
             self.put_absent(entry);
         }
-    }
-}
-
-impl Database {
-    /// Makes files known to the pool, and their headers name a checkpoint that is not behind the last one.
-    fn register(&self, ready: &Ready) -> Result<(), EngineError> {
-        let registered = self.keeper.between_checkpoints(|| {
-            for (plan, data) in ready {
-                let id = FileId(plan.id);
-                self.store.changed.forget(id);
-                self.registration.add_file(id, data)?;
-                stamp_new_file(&self.store, id)?;
-            }
-            Ok(())
-        });
-        registered.inspect_err(|_: &EngineError| {
-            self.unregister(&ready.iter().map(|(plan, _)| plan.id).collect::<Vec<_>>());
-        })
-    }
-
-    /// Makes the pool forget files that have not joined. A checkpoint under way would miss them.
-    fn unregister(&self, files: &[u16]) {
-        self.keeper.between_checkpoints(|| {
-            for id in files {
-                // It may not have come so far.
-                let _ = self.registration.remove_file(FileId(*id));
-            }
-        });
-    }
-
-    /// Files that were absent join the space, and their filegroups are online.
-    fn take_back(&self, ready: &Ready) -> Result<(), EngineError> {
-        let _turn = self.files.turn.lock();
-        let absent = self.files.absent();
-        let ids: Vec<u16> = ready.iter().map(|(plan, _)| plan.id).collect();
-        self.files.forget_absent(&ids);
-        let mut groups: Vec<u16> = Vec::new();
-        for (plan, data) in ready {
-            let id = FileId(plan.id);
-            let known = absent.iter().find(|entry| entry.plan.id == plan.id);
-            let known = known.ok_or_else(|| {
-                EngineError::Damaged(format!("file {id} is restored and not in the catalog"))
-            })?;
-            let entry = FileEntry {
-                id,
-                filegroup: plan.filegroup,
-                name: known.plan.name.clone(),
-                path: plan.path.clone(),
-                max_pages: known.plan.max_pages,
-                growth: known.plan.growth,
-                guid: known.guid,
-                file: Arc::clone(&data.file),
-                next_path: None,
-            };
-            self.space.add_file(&entry.for_space(0))?;
-            self.files.put(entry);
-            // No differential backup can leave out what it was restored from.
-            let pages = self.file_size_pages(id);
-            for start in (0..pages).step_by(GAM_INTERVAL as usize).map(PageNo) {
-                let page = dcm_page_of(start);
-                self.store.changed.lose(PageId { file: id, page });
-            }
-            groups.push(plan.filegroup);
-        }
-        groups.dedup();
-        for group in groups {
-            self.space.set_offline(group, false);
-            self.catalog.after_online(group)?;
-        }
-        Ok(())
     }
 }

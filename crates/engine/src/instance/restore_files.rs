@@ -16,7 +16,7 @@ use super::restore::{
 };
 use crate::database::Database;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
-use crate::shared::{Link, Listed, Phase};
+use crate::shared::{DatabaseList, Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::{Access, AlignedBuf, File, Fill, Open};
@@ -136,7 +136,7 @@ impl Instance {
         if spec.last_lsn >= reach {
             listed.link.forks = spec.forks.clone();
         }
-        let old = take_places(&mut listed, spec, chosen);
+        let old = self.take_free_places(&list, &mut listed, (spec, chosen))?;
         let both = in_both_places(&listed, &old);
         list.change(|all| {
             all.retain(|d| d.id != both.id);
@@ -169,6 +169,7 @@ impl Instance {
         drop(list);
         self.enter_restoring(&listed);
         let (log, log_stays, applied) = self.log_for_files(spec, &listed)?;
+        self.forget_point(&mut listed, log_stays)?;
         Ok(Restoring {
             checkpoint: match log_stays {
                 true => log.checkpoint(),
@@ -186,6 +187,32 @@ impl Instance {
             turn: None,
             held: Mutex::default(),
         })
+    }
+
+    /// The files take their places in the list; the places that they had. 1834 for a place that a database
+    /// uses: the next restore would remove what is noted here.
+    fn take_free_places(
+        &self,
+        list: &DatabaseList,
+        listed: &mut Listed,
+        (spec, chosen): (&RestoreSpec, &[u16]),
+    ) -> Result<Vec<FilePlan>, EngineError> {
+        let old = take_places(listed, spec, chosen);
+        let places = listed.layout.iter().filter(|p| chosen.contains(&p.id));
+        let new = places
+            .map(|plan| &plan.path)
+            .filter(|path| !old.iter().any(|plan| plan.path == **path));
+        self.refuse_used(list, new, None)?;
+        Ok(old)
+    }
+
+    /// Where the log is replaced, what an interrupted recovery has logged is gone.
+    fn forget_point(&self, listed: &mut Listed, log_stays: bool) -> Result<(), EngineError> {
+        if log_stays || listed.absent.point == Lsn::ZERO {
+            return Ok(());
+        }
+        listed.absent.point = Lsn::ZERO;
+        self.note_restoring(listed)
     }
 
     /// The log in place if it reaches back as far as a backup needs; else an empty one in its place.

@@ -227,6 +227,9 @@ impl Instance {
         self.leave_out(restoring, spec)?;
         let added = restoring.added(spec);
         if !added.is_empty() {
+            // A file that lies there is not one that is made here: it may be one of the database's own.
+            let places = added.iter().map(|file| &file.path);
+            self.refuse_used(&self.shared.list.lock(), places, None)?;
             let mut listed = restoring.listed.clone();
             listed.layout.extend(added.iter().map(plan_of));
             listed.layout.sort_by_key(|plan| plan.id);
@@ -329,6 +332,11 @@ impl Instance {
         layout.sort_by_key(|plan| plan.id);
         let stays = |plan: &FilePlan| spec.files.iter().any(|file| is_same(file, plan));
         let (stay, gone): (Vec<_>, Vec<_>) = listed.layout.iter().cloned().partition(stays);
+        // A new file takes no place that a database uses, but for that of one that goes.
+        let is_new = |plan: &&FilePlan| !stay.iter().any(|there| there.id == plan.id);
+        let new = layout.iter().filter(is_new).map(|plan| &plan.path);
+        let new = new.filter(|path| !gone.iter().any(|plan| plan.path == **path));
+        self.refuse_used(&self.shared.list.lock(), new, None)?;
         // It has the files to itself.
         drop(restoring);
         self.forget_log(&listed)?;
@@ -336,6 +344,8 @@ impl Instance {
         listed.layout = layout;
         listed.link.source = spec.source.0;
         listed.link.forks = spec.forks.clone();
+        // The log that an interrupted recovery has written goes.
+        listed.absent.point = Lsn::ZERO;
         let mut list = self.shared.list.lock();
         list.change(|all| {
             all.retain(|d| d.id != listed.id);

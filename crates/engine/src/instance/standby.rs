@@ -10,9 +10,9 @@
 //! The recovery fork of such a recovery is in the files alone: it is put back with them.
 
 use super::Instance;
-use super::restore::{Restoring, TAKEN_STATE};
+use super::restore::{Restoring, Settled, TAKEN_STATE};
 use crate::database::Database;
-use crate::files::{UndoFile, open_error, put_back, remove_any, remove_own};
+use crate::files::{BadUndo, Made, UndoFile, open_error, put_back};
 use crate::opening;
 use crate::shared::{Listed, Moved, Phase};
 use furrow_format::{DatabaseId, Lsn};
@@ -25,6 +25,18 @@ use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// 3441: the files of a database in standby are as its recovery has left them, and cannot be put back.
+fn not_put_back(listed: &Listed, what: &str) -> EngineError {
+    let text = format!(
+        "The standby file '{}' of database '{}' (database ID {}) cannot be put back: {what}. Put the file \
+         back and repeat the statement, or restore the database from a full backup.",
+        listed.link.undo.display(),
+        listed.name,
+        listed.id
+    );
+    EngineError::of(Message::custom(3441, 21, 1, &text))
+}
+
 impl Instance {
     /// The end of a restore WITH STANDBY: the database can be read until its next restore.
     pub fn stand_by(
@@ -33,24 +45,45 @@ impl Instance {
         undo: &Path,
     ) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        restoring.listed.absent.refuse("RESTORE WITH STANDBY")?;
-        if restoring.listed.phase == Phase::Piece {
+        // Whatever is refused from here on, it is RESTORING with all that was restored.
+        let settled = self.settle(restoring)?;
+        self.stand_by_settled(settled, undo)
+    }
+
+    /// Goes back to standby with a database whose next restore was refused.
+    pub fn stand_again(
+        &self,
+        restoring: Restoring,
+        undo: &Path,
+    ) -> Result<Arc<Database>, EngineError> {
+        let _entered = self.shared.enter();
+        self.stand_by_settled(restoring.into_settled(), undo)
+    }
+
+    /// The undo file of a database that is in standby.
+    pub fn standing(&self, name: &str) -> Option<PathBuf> {
+        let list = self.shared.list.lock();
+        let listed = self.listed(&list, name, || EngineError::refused(3118, &[name.into()]));
+        let listed = listed.ok()?;
+        (listed.phase == Phase::Standby).then_some(listed.link.undo)
+    }
+
+    fn stand_by_settled(
+        &self,
+        settled: Settled,
+        undo: &Path,
+    ) -> Result<Arc<Database>, EngineError> {
+        settled.listed.absent.refuse("RESTORE WITH STANDBY")?;
+        if settled.listed.phase == Phase::Piece {
             let text =
                 "'RESTORE WITH STANDBY of files of a database that is online' is not supported.";
             let message = Message::custom(40_514, 16, 1, text);
             return Err(EngineError::of(message));
         }
-        // One that an earlier standby has left is made again; anything else stays.
-        if !remove_own(&*self.shared.volume, undo, Guid(restoring.listed.binding))? {
-            let args = [undo.display().to_string().into()];
-            return Err(EngineError::of(
-                Message::new(5170, &args).with_state(TAKEN_STATE),
-            ));
-        }
-        let settled = self.settle(restoring)?;
         self.reaches(&settled)?;
         let mut listed = settled.listed.clone();
         drop(settled);
+        self.make_undo(undo, Guid(listed.binding))?;
         listed.phase = Phase::Standby;
         listed.link.undo = undo.to_path_buf();
         self.shared
@@ -71,11 +104,21 @@ impl Instance {
         }
     }
 
+    /// Makes an undo file, durably, before the list names it. What an earlier standby has left goes.
+    fn make_undo(&self, undo: &Path, binding: Guid) -> Result<(), EngineError> {
+        self.remove_undo(undo, binding)?;
+        let mut made = Made::new(&*self.shared.volume);
+        let file = made.create(undo, Access::Data, TAKEN_STATE)?;
+        UndoFile::write_header(&*file, binding)?;
+        made.keep();
+        Ok(())
+    }
+
     /// Opens a database that is in standby, whose undo file may have to be put back first.
     pub(super) fn open_standby(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {
         let end = self.put_undo_back(listed)?;
         let binding = Guid(listed.binding);
-        let undo = UndoFile::create(&*self.shared.volume, &listed.link.undo, binding)?;
+        let undo = UndoFile::reuse(&*self.shared.volume, &listed.link.undo, binding)?;
         let primary = listed.paths.first().cloned().unwrap_or_default();
         let fork = Guid(random::guid_v4());
         let layout = listed.layout.iter();
@@ -105,7 +148,11 @@ impl Instance {
             open.abandon();
         }
         self.forget(&listed.name);
-        self.back_to_restoring(listed)
+        self.back_to_restoring(listed).inspect_err(|error| {
+            // It is still in standby, and not open.
+            let primary = listed.paths.first().cloned().unwrap_or_default();
+            self.enter(listed, &primary, None, opening::state_after(error));
+        })
     }
 
     fn back_to_restoring(&self, listed: &Listed) -> Result<Listed, EngineError> {
@@ -114,11 +161,11 @@ impl Instance {
         restoring.phase = Phase::Restoring;
         let undo = std::mem::take(&mut restoring.link.undo);
         self.note_restoring(&restoring)?;
-        remove_any(&*self.shared.volume, &undo)?;
+        self.remove_undo(&undo, Guid(listed.binding))?;
         Ok(restoring)
     }
 
-    /// Puts the undo file back, if there is one; where the log ends then.
+    /// Puts the undo file back; where the log ends then. 3441 where there is none, or it is damaged.
     fn put_undo_back(&self, listed: &Listed) -> Result<Lsn, EngineError> {
         let volume = &self.shared.volume;
         let mut files: Vec<(u16, Arc<dyn File>)> = Vec::new();
@@ -130,7 +177,11 @@ impl Instance {
             let file = volume.open(&plan.path, Open::Existing, access);
             files.push((plan.id, file.map_err(|e| open_error(&plan.path, &e))?));
         }
-        put_back(&**volume, &listed.link.undo, Guid(listed.binding), &files)?;
+        let binding = Guid(listed.binding);
+        put_back(&**volume, &listed.link.undo, binding, &files).map_err(|e| match e {
+            BadUndo::Io(e) => e.into(),
+            BadUndo::Strange(what) => not_put_back(listed, what),
+        })?;
         let log = files.iter().find(|(id, _)| *id == 2);
         let log = log.ok_or_else(|| EngineError::Damaged("a database without a log".into()))?;
         let (_, end) = LogImage::reopen(Arc::clone(&log.1), listed.binding)?;

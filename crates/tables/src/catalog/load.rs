@@ -81,8 +81,17 @@ impl Catalog {
         Ok(())
     }
 
-    /// The files of a filegroup are there again: drops that waited for them continue.
-    pub fn after_online(&self, filegroup: u16) -> Result<(), EngineError> {
+    /// Units of a filegroup whose files are not there yet that wait to be freed. From when it is online on a
+    /// transaction that has not ended may have such units, too.
+    pub fn waiting_units(&self, filegroup: u16) -> Result<Vec<AllocUnit>, EngineError> {
+        debug_assert!(self.space.is_offline(filegroup), "nothing is dropped there");
+        let mut units: Vec<AllocUnit> = self.bases.all()?;
+        units.retain(|unit| unit.fgid as u16 == filegroup && unit.kind == TO_DROP);
+        Ok(units)
+    }
+
+    /// The files of a filegroup are there again: the drops of the units that waited for them continue.
+    pub fn after_online(&self, filegroup: u16, units: &[AllocUnit]) -> Result<(), EngineError> {
         let rowsets = self.rowsets.read();
         let of_group = |rowset: &&Arc<Rowset>| rowset.filegroup() == filegroup;
         for rowset in rowsets.values().filter(of_group) {
@@ -90,10 +99,7 @@ impl Catalog {
             rowset.mark_changed();
         }
         drop(rowsets);
-        let units: Vec<AllocUnit> = self.bases.all()?;
-        let of_group = |u: &AllocUnit| u.fgid as u16 == filegroup;
-        let units: Vec<AllocUnit> = units.into_iter().filter(of_group).collect();
-        self.free_dropped(&units)
+        self.free_dropped(units)
     }
 
     /// Corrects counts: what was undone had not been counted, and numbers of dropped rowsets may be used

@@ -1,0 +1,156 @@
+//! Whose file lies at a path: what a restore may remove or write over, and what it may not.
+//!
+//! # Invariants
+//! 1. A restore removes no file of an open database, nor one that the list of databases names, but for those
+//!    that it has made itself. Proof: `files_that_come_back_take_no_place_of_a_database_that_is_open`.
+
+use super::Instance;
+use super::restore::TAKEN_STATE;
+use crate::files::{Made, double_write_path, repair_path, undo_file_is_of};
+use crate::shared::{DatabaseList, Phase};
+use furrow_io::Access;
+use furrow_messages::Message;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::path::{Path, PathBuf};
+
+/// A file and the ones that lie beside it.
+fn with_neighbours(path: &Path) -> [PathBuf; 3] {
+    [
+        path.to_path_buf(),
+        double_write_path(path),
+        repair_path(path),
+    ]
+}
+
+/// 1834: a database uses this file.
+fn in_use(path: &Path, user: &str) -> EngineError {
+    EngineError::refused(1834, &[path.display().to_string().into(), user.into()])
+}
+
+/// 5170: a file lies there already.
+fn taken(path: &Path) -> EngineError {
+    let args = [path.display().to_string().into()];
+    EngineError::of(Message::new(5170, &args).with_state(TAKEN_STATE))
+}
+
+/// Where the undo file of a database in standby is to be.
+#[derive(Debug)]
+pub struct StandbyPlan<'a> {
+    /// The name of the database.
+    pub name: &'a str,
+    /// The undo file.
+    pub undo: &'a Path,
+    /// Where the files of the backup go.
+    pub files: &'a [PathBuf],
+    /// Whether the backup replaces the database.
+    pub replaces: bool,
+    /// Files that the backup brings.
+    pub brings: &'a [u16],
+}
+
+impl Instance {
+    /// The database that uses a file, or one that lies beside it: it is open, or in the list. What the
+    /// database `own` has made for a restore that goes on does not count.
+    fn user_of(&self, list: &DatabaseList, path: &Path, own: Option<u16>) -> Option<String> {
+        let wanted = with_neighbours(path);
+        let meets = |used: &PathBuf| with_neighbours(used).iter().any(|p| wanted.contains(p));
+        let databases = self.databases.read();
+        let open = databases.values().find(|entry| {
+            let open = entry.database.as_ref();
+            open.is_some_and(|d| d.all_paths().iter().any(meets))
+        });
+        if let Some(open) = open {
+            return Some(open.name.clone());
+        }
+        let listed = list.databases.iter().find(|listed| {
+            let others = own != Some(listed.id);
+            let undo = (others && listed.phase == Phase::Standby).then_some(&listed.link.undo);
+            let pieces = listed.absent.piece_paths();
+            listed.paths.iter().any(meets)
+                || listed.layout.iter().any(|plan| meets(&plan.path))
+                || undo.is_some_and(meets)
+                || others && pieces.iter().any(meets)
+        });
+        listed.map(|listed| listed.name.clone())
+    }
+
+    /// 1834 for a path that a database uses.
+    pub(super) fn refuse_used<'p>(
+        &self,
+        list: &DatabaseList,
+        mut paths: impl Iterator<Item = &'p PathBuf>,
+        own: Option<u16>,
+    ) -> Result<(), EngineError> {
+        let user = paths.find_map(|path| Some((path, self.user_of(list, path, own)?)));
+        user.map_or(Ok(()), |(path, user)| Err(in_use(path, &user)))
+    }
+
+    /// Whether an open database has this file.
+    pub(super) fn is_open_file(&self, path: &Path) -> bool {
+        let databases = self.databases.read();
+        let open = databases.values().filter_map(|e| e.database.as_ref());
+        open.flat_map(|d| d.all_paths()).any(|used| used == path)
+    }
+
+    /// Refuses a restore WITH STANDBY before it has changed anything: the undo file cannot be made, or is
+    /// another file, or the database will lack files.
+    pub fn may_stand_by(&self, plan: &StandbyPlan<'_>) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        let list = self.shared.list.lock();
+        let lower = plan.name.to_lowercase();
+        let mut all = list.databases.iter();
+        let known = all.find(|d| d.name.to_lowercase() == lower);
+        let wanted = with_neighbours(plan.undo);
+        let is_file = |file: &PathBuf| with_neighbours(file).iter().any(|p| wanted.contains(p));
+        if plan.files.iter().any(is_file) {
+            return Err(in_use(plan.undo, plan.name));
+        }
+        if let Some(user) = self.user_of(&list, plan.undo, known.map(|k| k.id)) {
+            return Err(in_use(plan.undo, &user));
+        }
+        let Some(known) = known else {
+            return self.can_be_made(plan.undo);
+        };
+        if !plan.replaces {
+            if known.phase == Phase::Whole && !known.absent.is_empty() {
+                let text = "'RESTORE WITH STANDBY of files of a database that is online' is not \
+                            supported.";
+                return Err(EngineError::of(Message::custom(40_514, 16, 1, text)));
+            }
+            let mut after = known.absent.clone();
+            after.files.retain(|file| !plan.brings.contains(&file.id));
+            after.refuse("RESTORE WITH STANDBY")?;
+        }
+        // The one that it has goes when its standby ends.
+        if known.phase == Phase::Standby && known.link.undo == plan.undo {
+            return Ok(());
+        }
+        let volume = &*self.shared.volume;
+        let left = volume.exists(plan.undo)? && !plan.replaces;
+        match left && undo_file_is_of(volume, plan.undo, Guid(known.binding))? {
+            true => Ok(()),
+            false => self.can_be_made(plan.undo),
+        }
+    }
+
+    /// Makes a file, and removes it again.
+    fn can_be_made(&self, path: &Path) -> Result<(), EngineError> {
+        Made::new(&*self.shared.volume)
+            .create(path, Access::Data, TAKEN_STATE)
+            .map(drop)
+    }
+
+    /// Removes an undo file that an earlier standby of the database with this binding has left; 5170 for
+    /// anything else that lies there.
+    pub(super) fn remove_undo(&self, undo: &Path, binding: Guid) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        if !volume.exists(undo)? {
+            return Ok(());
+        }
+        if !undo_file_is_of(volume, undo, binding)? {
+            return Err(taken(undo));
+        }
+        Ok(volume.remove(undo)?)
+    }
+}
