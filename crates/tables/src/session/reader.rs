@@ -44,8 +44,8 @@ impl Session {
         Ok(reader)
     }
 
-    /// Waits for a lock that a reader of this session has asked for. Where that fails, `stop` ends the readers
-    /// first: a victim of a deadlock gives up the lock of the table that they read.
+    /// Waits for a lock that a reader of this session has asked for. Where that fails, `stop` ends the
+    /// readers first: a victim of a deadlock gives up the lock of the table that they read.
     pub fn wait_for_reader(
         &mut self,
         wait: LockWait,
