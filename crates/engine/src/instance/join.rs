@@ -1,8 +1,7 @@
-//! Files of a piece join the open database: see [`super::piece`].
+//! Files of a piece join the open database: see the module `piece`.
 
-use super::piece::Ready;
 use crate::database::Database;
-use crate::files::FileEntry;
+use crate::files::{FileEntry, FilePlan, Guarded};
 use furrow_format::{
     FileHeader, FileHeaderError, FileId, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, PageId, PageNo,
     dcm_page_of, set_map_word,
@@ -13,6 +12,9 @@ use furrow_tables::EngineError;
 use furrow_txn::Store;
 use furrow_types::Guid;
 use std::sync::Arc;
+
+/// Files that are ready to join, with what the open database has to know of them.
+pub(super) type Ready = Vec<(FilePlan, Guarded)>;
 
 /// Redo of page 0 may have put the binding of the database that was backed up back.
 pub(super) fn rebind(store: &Store, file: FileId, binding: Guid) -> Result<(), EngineError> {

@@ -16,16 +16,14 @@
 //! 3. All files of a filegroup come back together.
 
 use super::Instance;
-use super::join::{count_as_changed, rebind};
+use super::join::{Ready, count_as_changed, rebind};
 use super::restore::{
     DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
 };
 use super::restore_files::needs_of;
 use crate::checking::hidden_number;
 use crate::database::{Database, Registration};
-use crate::files::{
-    Candidate, FileBook, FilePlan, Guarded, Made, open_error, remove_any, remove_own,
-};
+use crate::files::{Candidate, FileBook, FilePlan, Made, open_error, remove_any, remove_own};
 use crate::shared::{Listed, Phase};
 use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn, PAGE_SIZE};
 use furrow_io::mutation::{Mutation, mutated};
@@ -48,9 +46,6 @@ fn unsupported(what: &str) -> EngineError {
     let text = format!("'{what}' is not supported.");
     EngineError::of(Message::custom(40_514, 16, 1, &text))
 }
-
-/// Files that are ready to join, with what the open database has to know of them.
-pub(super) type Ready = Vec<(FilePlan, Guarded)>;
 
 impl Instance {
     /// The entry of an open database that lacks files; 3159 of one that has all of them.
