@@ -12,7 +12,7 @@ mod report;
 use super::table::table_of;
 use super::{Arg, Call, Command, bad, database};
 use furrow_check::{Depth, Options, Progress, Scope, Scratch};
-use furrow_context::error::{Result, refuse, unsupported};
+use furrow_context::error::{Result, SqlError, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::{Checked, Database, DatabaseRef, DatabaseState};
 use furrow_format::{ObjectId, PageId};
@@ -290,7 +290,8 @@ fn say_offline(run: &mut Run<'_>, db: &Arc<Database>, only: Option<ObjectId>) {
                 table.name().into(),
                 group.map_or("", |g| g.name.as_str()).into(),
             ];
-            run.inform(Message::new(2527, &args));
+            let error: Box<SqlError> = Message::new(2527, &args).at_line(run.cx.line).into();
+            run.tell(&error);
         }
     }
 }
