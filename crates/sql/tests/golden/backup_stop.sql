@@ -62,9 +62,6 @@ RESTORE DATABASE c FROM DISK = 'full.bak' WITH STOPAT = '2030-01-01', STOPATMARK
 CREATE DATABASE s;
 BACKUP DATABASE s TO DISK = 's.bak';
 RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', STOPAT = '2030-01-01';
-RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', STANDBY = 'undo.dat';
-GO
-RESTORE DATABASE r FROM DISK = 's.bak' WITH MOVE 's' TO 'r.mdf', MOVE 's_log' TO 'r.ldf', PARTIAL;
 GO
 -- Recovery begins a fork: the log of the copy goes on where the copy stopped, and nowhere else.
 DROP DATABASE IF EXISTS c;
