@@ -28,7 +28,7 @@ pub enum AccessError {
         index_id: u32,
     },
     /// The caller's [`Gate`](crate::Gate) does not let the row in. Nothing has changed.
-    #[error("somebody guards the gap that the row would go to")]
+    #[error("the gap that the row would go to is locked")]
     Barred,
     /// No row has this key or RID.
     #[error("no such row")]

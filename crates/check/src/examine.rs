@@ -18,7 +18,7 @@ use furrow_messages::Message;
 use std::collections::{BTreeMap, HashMap};
 
 /// Most findings that are reported for one table.
-const TOLD_OF_A_TABLE: usize = 200;
+const LISTED_PER_TABLE: usize = 200;
 
 /// Why a check could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -280,7 +280,7 @@ fn all_files(plan: &Plan) -> Result<(), CheckError> {
     }
     let missing = plan.missing_files.iter();
     let texts: Vec<String> = missing
-        .map(|(file, path)| crate::told::missing_file_text(*file, path.as_deref()))
+        .map(|(file, path)| crate::reader::missing_file_text(*file, path.as_deref()))
         .collect();
     Err(CheckError::FilesMissing(texts.join("; ")))
 }
@@ -308,20 +308,20 @@ fn settle(mut list: Vec<Finding>) -> Vec<Finding> {
         (number != CUT_OFF, object(finding), finding.page, number)
     });
     list.dedup();
-    let mut told: HashMap<Option<i32>, usize> = HashMap::new();
+    let mut reported: HashMap<Option<i32>, usize> = HashMap::new();
     let mut kept = Vec::with_capacity(list.len().min(10_000));
     for finding in list {
         let object = finding.subject.as_ref().map(|s| s.object_id);
-        let count = told.entry(object).or_default();
+        let count = reported.entry(object).or_default();
         *count += 1;
-        if *count == TOLD_OF_A_TABLE + 1 {
-            let args = [TOLD_OF_A_TABLE.into(), object.unwrap_or(0).into()];
+        if *count == LISTED_PER_TABLE + 1 {
+            let args = [LISTED_PER_TABLE.into(), object.unwrap_or(0).into()];
             kept.push(Finding {
                 message: Message::new(8986, &args),
-                means: format!("More than {TOLD_OF_A_TABLE} findings: the rest is left out."),
+                means: format!("More than {LISTED_PER_TABLE} findings: the rest is left out."),
                 ..finding
             });
-        } else if *count <= TOLD_OF_A_TABLE {
+        } else if *count <= LISTED_PER_TABLE {
             kept.push(finding);
         }
     }

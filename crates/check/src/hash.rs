@@ -1,4 +1,4 @@
-//! A fast hash of column values: 64 bits, good enough to tell rows apart by the billion.
+//! A fast hash of column values: 64 bits, few enough collisions to distinguish billions of rows.
 
 const A: u64 = 0x9E37_79B9_7F4A_7C15;
 const B: u64 = 0xD6E8_FEB8_6659_FD93;

@@ -42,16 +42,16 @@ mod options;
 mod order;
 mod plan;
 mod raise;
+mod reader;
 mod repair;
 mod scan;
-mod told;
 mod totals;
 
 pub use examine::{CheckError, Report, check, check_within, scratch_bytes};
 pub use facts::Scratch;
 pub use finding::{Finding, Repair, Subject};
 pub use options::{Depth, MEMORY_BYTES, Options, Scope};
+pub use reader::{damage_message, missing_file_text, reader_error_text};
 pub use repair::{BASE_PLACES, Identity, Loss, Repaired, repair, repair_known};
 pub use scan::{Listener, Progress};
-pub use told::{damage_message, missing_file_text, reader_error_text};
 pub use totals::{FileTotal, ObjectTotal};

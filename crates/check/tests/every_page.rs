@@ -77,9 +77,9 @@ fn one(files: &MemoryFiles, whole: &Tables, number: u32, what: &str) {
     let left = tables(&database);
     for (name, (rows, _)) in whole {
         let (found, errors) = left.get(name).cloned().unwrap_or_default();
-        let told = errors + passed.len() > 0;
+        let reported = errors + passed.len() > 0;
         assert!(
-            told || found == *rows,
+            reported || found == *rows,
             "{what}: {name}: {} of {}",
             found.len(),
             rows.len()

@@ -291,7 +291,7 @@ impl Context {
     }
 
     /// Publishes the session's settings for other threads.
-    pub fn tell_settings(&self) {
+    pub fn report_settings(&self) {
         self.sessions.activity().now_set(SessionSettings {
             isolation: self.sessions.isolation(),
             lock_timeout: self.sessions.lock_timeout(),
@@ -330,12 +330,12 @@ impl Context {
 
     #[cold]
     fn made_null(&mut self, error: Message) -> Result<Value> {
-        let told = instead_of(error.number).filter(|_| self.set.settings.fails_to_null());
-        let Some(told) = told else {
+        let reported = instead_of(error.number).filter(|_| self.set.settings.fails_to_null());
+        let Some(reported) = reported else {
             return Err(error.into());
         };
-        if !self.made_null.contains(&told) && !self.set.has(Switches::ARITHIGNORE) {
-            self.made_null.push(told);
+        if !self.made_null.contains(&reported) && !self.set.has(Switches::ARITHIGNORE) {
+            self.made_null.push(reported);
         }
         Ok(Value::Null)
     }

@@ -189,8 +189,8 @@ impl Plans {
     pub fn stats(&self, of: &QueryStats) -> Option<Arc<TextStats>> {
         let mut stats = self.stats.lock();
         if let Some(known) = stats.as_mut().filter(|known| known.is_forgotten()) {
-            let anew = of.of(&known.text);
-            *known = anew;
+            let renewed = of.of(&known.text);
+            *known = renewed;
         }
         stats.clone()
     }

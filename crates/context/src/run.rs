@@ -61,7 +61,7 @@ pub struct Run<'a> {
 
 impl Run<'_> {
     /// Sends an error to the client.
-    pub fn tell(&mut self, error: &SqlError) {
+    pub fn send_error(&mut self, error: &SqlError) {
         for message in &error.messages {
             self.worst = self.worst.max(message.level);
             self.sink.notice(&Notice {
@@ -79,7 +79,7 @@ impl Run<'_> {
 
     /// Sends, once per statement, a message that an aggregate has ignored NULLs (8153), and messages about
     /// expressions that returned NULL.
-    pub fn tell_of_nulls(&mut self) {
+    pub fn report_nulls(&mut self) {
         let line = self.cx.line;
         for number in std::mem::take(&mut self.cx.made_null) {
             self.inform(Message::new(number, &[]).at_line(line));
@@ -98,16 +98,16 @@ impl Run<'_> {
 
     /// A statement is done.
     pub fn done(&mut self, rows: Option<u64>) {
-        self.tell_of_nulls();
+        self.report_nulls();
         if let Some(rows) = rows {
             self.cx.last.rows = rows;
         }
-        let told = if self.cx.set.has(Switches::NOCOUNT) {
+        let reported = if self.cx.set.has(Switches::NOCOUNT) {
             None
         } else {
             rows
         };
-        self.sink.done(told);
+        self.sink.done(reported);
     }
 
     /// Sends a result set.

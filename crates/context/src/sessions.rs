@@ -99,7 +99,7 @@ impl Sessions {
             activity,
             reads: None,
         };
-        sessions.tell();
+        sessions.publish();
         Ok(sessions)
     }
 
@@ -145,7 +145,7 @@ impl Sessions {
     }
 
     /// Publishes the list of sessions for other threads.
-    fn tell(&self) {
+    fn publish(&self) {
         let seats = self.seats.iter().chain(&self.aside);
         let cancellers = seats.map(|s| s.session.canceller());
         let database = self.database().name();
@@ -262,7 +262,7 @@ impl Sessions {
             let mut session = Session::of_task(&db, &self.task)?;
             session.set_lock_timeout(self.timeout);
             self.aside = Some(Seat::new(session));
-            self.tell();
+            self.publish();
         }
         let in_statement = self.in_statement;
         let Some(seat) = &mut self.aside else {
@@ -316,7 +316,7 @@ impl Sessions {
             seat.statement = Some(seat.session.begin_statement()?);
         }
         self.seats.push(seat);
-        self.tell();
+        self.publish();
         Ok(self.seats.len() - 1)
     }
 
@@ -325,7 +325,7 @@ impl Sessions {
         let db = self.server.instance().database(name)?;
         self.current = self.place(&db)?;
         self.rest();
-        self.tell();
+        self.publish();
         Ok(())
     }
 
@@ -341,7 +341,7 @@ impl Sessions {
         let keep = self.database().id();
         self.seats.retain(|s| s.session.database().id() == keep);
         self.current = 0;
-        self.tell();
+        self.publish();
     }
 
     /// Begins a statement in all sessions.

@@ -80,6 +80,6 @@ pub fn end(run: &mut Run<'_>, measure: Option<Measure>) {
 pub fn parsing<T>(wanted: bool, parse: impl FnOnce() -> T) -> (T, Option<Message>) {
     let measure = wanted.then(Measure::new);
     let parsed = parse();
-    let told = measure.map(|m| Message::new(3613, &m.figures()));
-    (parsed, told)
+    let reported = measure.map(|m| Message::new(3613, &m.figures()));
+    (parsed, reported)
 }

@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_somebody_holds_stays_what_it_was() {
+    fn a_page_that_is_held_stays_what_it_was() {
         let disk = disk(10_000);
         let pages = Pages::new(&disk);
         let held = pages.page(PageId::new(1, 5)).unwrap();

@@ -38,7 +38,7 @@ pub struct Rows<'s> {
     /// Errors to be returned before the next page.
     pending: VecDeque<MdfError>,
     /// Pages whose damage was returned: each is returned once.
-    told: Vec<PageId>,
+    reported: Vec<PageId>,
     pages: Way,
     current: Option<(PageId, PageRef)>,
     slot: u16,
@@ -81,7 +81,7 @@ impl<'s> Rows<'s> {
             defaults: Vec::new(),
             columns,
             pending: VecDeque::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
             pages: Way::List(Vec::new().into_iter()),
             current: None,
             slot: 0,
@@ -165,13 +165,13 @@ impl<'s> Rows<'s> {
     /// The next leaf page.
     fn next_page(&mut self) -> Option<Result<(PageId, PageRef), MdfError>> {
         if let Some(error) = self.pending.pop_front() {
-            self.told.extend(error.page());
+            self.reported.extend(error.page());
             return Some(Err(error));
         }
         let (id, mut seen) = match &mut self.pages {
             Way::List(pages) => {
-                let told = &self.told;
-                let id = pages.find(|page| !told.contains(page))?;
+                let reported = &self.reported;
+                let id = pages.find(|page| !reported.contains(page))?;
                 return Some(self.open(id).map(|page| (id, page)));
             }
             Way::Links { next, .. } if next.is_none() => return None,
@@ -192,7 +192,7 @@ impl<'s> Rows<'s> {
                 Some(Ok((id, page)))
             }
             Err(error) => {
-                self.told.push(id);
+                self.reported.push(id);
                 self.go_on_behind(id, &seen);
                 Some(Err(error))
             }

@@ -326,11 +326,11 @@ fn exists(query: &SubPlan, row: &[Value], cx: &mut Context) -> Result<bool> {
     }
     query.bring(row, cx)?;
     // Only the existence of a row is used, so NULLs in its aggregates cause no warning.
-    let told = cx.null_eliminated;
+    let reported = cx.null_eliminated;
     let mut cursor = query.plan.open(cx)?;
     let found = cursor.next(cx, &mut Vec::new());
     cursor.close(cx);
-    cx.null_eliminated = told;
+    cx.null_eliminated = reported;
     let found = found?;
     if let Some(number) = query.once {
         cx.subqueries.insert(number, SubqueryResult::Exists(found));

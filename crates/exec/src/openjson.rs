@@ -86,7 +86,7 @@ impl OpenJson {
     }
 
     /// The object or array that the rows are of; a lax path to anything else has no rows. The states are
-    /// those that SQL Server 2025 tells (probe25): 13609 has 4 where the value itself is broken, 3 before it.
+    /// those of SQL Server 2025 (probe25): 13609 has 4 where the value itself is broken, 3 before it.
     fn opened(&self, text: &str, path: &Path) -> Result<Option<Node>> {
         let state = if path.steps.is_empty() { 4 } else { 3 };
         let found = json::find(text, &path.steps).map_err(|bad| bad.message(text, state))?;

@@ -223,8 +223,8 @@ mod tests {
             "-T",
             "Trace flags 1",
         ] {
-            let told = Settings::parse(wrong).unwrap_err().to_string();
-            assert!(told.contains("is not a setting"), "{told}");
+            let reported = Settings::parse(wrong).unwrap_err().to_string();
+            assert!(reported.contains("is not a setting"), "{reported}");
         }
     }
 

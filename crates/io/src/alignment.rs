@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_disks_composed_devices_and_memory_are_told_apart() {
+    fn whole_disks_composed_devices_and_memory_are_distinguished() {
         let dir = tree(63, 512, 0);
         let whole = alignment(dir.path(), &mount((8, 0), "xfs"));
         assert_eq!(whole.ground, Ground::WholeDisk);

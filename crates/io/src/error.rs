@@ -96,7 +96,7 @@ impl fmt::Display for IoErrorKind {
             IoErrorKind::InUse => "the file is in use by another process or handle",
             IoErrorKind::NoSpace => "there is no space left on the device",
             IoErrorKind::PastEnd => "the file ends before that place",
-            IoErrorKind::Poisoned => "an earlier sync of this file failed; it must be opened anew",
+            IoErrorKind::Poisoned => "an earlier sync of this file failed; it must be opened again",
             IoErrorKind::Crashed => "the simulated machine has lost its power",
             IoErrorKind::NotADirectory => "a part of the path is not a directory",
             IoErrorKind::NameTooLong => "the file name is too long",

@@ -22,7 +22,7 @@ impl Poison {
         if let Err(error) = &outcome
             && !self.0.swap(true, Ordering::AcqRel)
         {
-            tracing::error!(%error, "nothing more can be promised for this file until it is opened anew");
+            tracing::error!(%error, "nothing more can be promised for this file until it is opened again");
         }
         outcome
     }

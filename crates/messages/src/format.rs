@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_markers_are_told() {
+    fn unknown_markers_are_reported() {
         assert_eq!(arity("a %d b %ls %% %S_PGID"), Some(3));
         assert_eq!(arity("%q"), None);
         assert_eq!(fill("%d %q", &[Arg::from(1)]), "1 %q");

@@ -1,6 +1,9 @@
 //! From a page's key to a latched page in memory.
 
-#![expect(unsafe_code, reason = "whoever reads a page in holds its frame EX")]
+#![expect(
+    unsafe_code,
+    reason = "the thread that reads a page in holds its frame EX"
+)]
 
 use crate::bytes::check_read;
 use crate::core::{Core, PageWait};

@@ -73,8 +73,8 @@ fn compatible(word: u64, mode: LatchMode) -> bool {
 }
 
 fn may_enter(word: u64, mode: LatchMode, slept: bool) -> bool {
-    let passes_nobody = word & FAIR == 0 && (mode != LatchMode::Sh || word & WAITERS == 0);
-    compatible(word, mode) && (slept || passes_nobody)
+    let passes_no_waiter = word & FAIR == 0 && (mode != LatchMode::Sh || word & WAITERS == 0);
+    compatible(word, mode) && (slept || passes_no_waiter)
 }
 
 fn share(mode: LatchMode) -> u64 {
@@ -322,7 +322,7 @@ impl Latch {
     pub(crate) fn set_loading(&self) {
         debug_assert!(
             self.word.load(Ordering::Relaxed) & EX != 0,
-            "whoever reads a page in holds its frame EX"
+            "the thread that reads a page in holds its frame EX"
         );
         self.word.fetch_or(LOADING, Ordering::Relaxed);
     }
@@ -331,7 +331,7 @@ impl Latch {
     pub(crate) fn release_loaded(&self, forget: bool) {
         debug_assert!(
             self.word.load(Ordering::Relaxed) & EX != 0,
-            "whoever reads a page in holds its frame EX"
+            "the thread that reads a page in holds its frame EX"
         );
         let cleared = LOADING | if forget { REFERENCED } else { 0 };
         self.word.fetch_and(!cleared, Ordering::Relaxed);

@@ -25,8 +25,9 @@
 //!    only for the log, which never needs the pool.
 //!
 //! Proofs, by the invariant's number: 1: `no_page_is_written_when_the_log_cannot_be_made_durable`. 2:
-//! `a_failed_write_keeps_the_page_and_is_told_to_every_checkpoint`, an assertion in `frame`. 3: `check_read`
-//! after each read; `a_damaged_page_is_reported_and_its_frame_used_again`. 4: `no_power_loss_costs_a_page`.
+//! `a_failed_write_keeps_the_page_and_is_reported_to_every_checkpoint`, an assertion in `frame`. 3:
+//! `check_read` after each read; `a_damaged_page_is_reported_and_its_frame_used_again`. 4:
+//! `no_power_loss_costs_a_page`.
 //! 5: `a_written_page_holds_redo_back_until_its_file_is_synced`; recovery asserts that the redo point never
 //! moves back. 6: `a_failed_sync_holds_redo_back_for_good`. 7:
 //! `a_pool_without_threads_makes_room_itself_and_does_the_same_every_time`. 8:

@@ -8,7 +8,10 @@
 //! a scan that is faster than the reading threads would read page by page what lies ahead of it, and leave
 //! only pieces to them.
 
-#![expect(unsafe_code, reason = "whoever reads pages in holds their frames EX")]
+#![expect(
+    unsafe_code,
+    reason = "the thread that reads pages in holds their frames EX"
+)]
 
 use crate::bytes::check_read;
 use crate::core::{Core, PageWait};

@@ -421,8 +421,8 @@ impl<'c> Batch<'c> {
         verify: PageVerify,
     ) -> impl Iterator<Item = (usize, &Copied)> {
         let redo_point = self.file.db.log.redo_point();
-        let told = verify == PageVerify::Checksum;
-        let rebuilt = move |base: Lsn| told && base != Lsn::ZERO && base >= redo_point;
+        let reported = verify == PageVerify::Checksum;
+        let rebuilt = move |base: Lsn| reported && base != Lsn::ZERO && base >= redo_point;
         let area = self.file.double_write.as_ref();
         let copies = self.copies.iter().enumerate();
         copies

@@ -192,7 +192,7 @@ fn a_refused_read_is_reported_with_its_file() {
 }
 
 #[test]
-fn a_failed_write_keeps_the_page_and_is_told_to_every_checkpoint() {
+fn a_failed_write_keeps_the_page_and_is_reported_to_every_checkpoint() {
     let volume = SimVolume::new(SimOptions::default());
     let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
     for file in 1..=2 {

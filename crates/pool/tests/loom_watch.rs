@@ -27,7 +27,7 @@ struct Frame {
 
 /// When threads that change a page, or take it out of memory, invalidate its marks.
 #[derive(Clone, Copy, PartialEq)]
-enum Tells {
+enum Report {
     InTime,
     Never,
     /// Not before others can have it in another frame.
@@ -41,7 +41,7 @@ struct Shared {
     place: Mutex<usize>,
     child: Frame,
     watches: Watches,
-    tells: Tells,
+    report: Report,
 }
 
 // SAFETY: the cells are reached only under the latches; that it is so is what loom checks.
@@ -70,13 +70,13 @@ impl Frame {
 }
 
 impl Shared {
-    fn new(tells: Tells) -> Arc<Shared> {
+    fn new(report: Report) -> Arc<Shared> {
         Arc::new(Shared {
             parents: [frame(), frame()],
             place: Mutex::new(0),
             child: frame(),
             watches: Watches::new(),
-            tells,
+            report,
         })
     }
 
@@ -101,7 +101,7 @@ impl Shared {
         let watched = &parent.watched;
         if watched.load(Ordering::Relaxed)
             && watched.swap(false, Ordering::Relaxed)
-            && self.tells != Tells::Never
+            && self.report != Report::Never
         {
             self.watches.raise(0);
         }
@@ -133,7 +133,7 @@ impl Shared {
         if !from.latch.claim() {
             return;
         }
-        if self.tells != Tells::Late {
+        if self.report != Report::Late {
             self.end_watch(from);
         }
         to.value.with_mut(|value| {
@@ -159,11 +159,11 @@ impl Shared {
     }
 }
 
-fn check(preemptions: usize, tells: Tells, others: &'static [fn(&Shared)]) {
+fn check(preemptions: usize, report: Report, others: &'static [fn(&Shared)]) {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(preemptions);
     model.check(move || {
-        let shared = Shared::new(tells);
+        let shared = Shared::new(report);
         let start = |other: fn(&Shared)| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || other(&shared))
@@ -176,45 +176,45 @@ fn check(preemptions: usize, tells: Tells, others: &'static [fn(&Shared)]) {
 
 #[test]
 fn a_reader_beside_a_change() {
-    check(5, Tells::InTime, &[Shared::change]);
+    check(5, Report::InTime, &[Shared::change]);
 }
 
 #[test]
 fn a_reader_beside_two_changes() {
-    check(2, Tells::InTime, &[Shared::change, Shared::change]);
+    check(2, Report::InTime, &[Shared::change, Shared::change]);
 }
 
 #[test]
 fn a_reader_beside_a_change_and_the_clock_hand() {
-    check(2, Tells::InTime, &[Shared::change, Shared::pass]);
+    check(2, Report::InTime, &[Shared::change, Shared::pass]);
 }
 
 #[test]
 fn a_reader_beside_a_change_of_a_page_that_moves_to_another_frame() {
-    check(2, Tells::InTime, &[Shared::change, Shared::move_away]);
+    check(2, Report::InTime, &[Shared::change, Shared::move_away]);
 }
 
 #[test]
 #[should_panic(expected = "a stale copy was used")]
 fn a_page_that_leaves_its_frame_and_tells_late_is_noticed() {
-    check(3, Tells::Late, &[Shared::change, Shared::move_away]);
+    check(3, Report::Late, &[Shared::change, Shared::move_away]);
 }
 
 #[test]
 fn two_readers_beside_a_change() {
-    check(2, Tells::InTime, &[Shared::go_by_copy, Shared::change]);
+    check(2, Report::InTime, &[Shared::go_by_copy, Shared::change]);
 }
 
 #[test]
 #[should_panic(expected = "a stale copy was used")]
 fn a_change_that_tells_nobody_is_noticed() {
-    check(3, Tells::Never, &[Shared::change]);
+    check(3, Report::Never, &[Shared::change]);
 }
 
 #[test]
 #[should_panic]
 fn latches_that_order_nothing_are_noticed() {
     without(Ordering::Acquire, || {
-        check(3, Tells::InTime, &[Shared::change])
+        check(3, Report::InTime, &[Shared::change])
     });
 }

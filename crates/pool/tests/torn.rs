@@ -434,7 +434,7 @@ fn a_double_write_file_lives_through_a_change_of_its_size() {
 /// A page that the device cannot read any more is put back from its image; a device that reads nothing ends
 /// the repair, and loses none.
 #[test]
-fn an_unreadable_page_is_put_back_and_a_dead_device_is_told() {
+fn an_unreadable_page_is_put_back_and_a_dead_device_is_reported() {
     let volume = SimVolume::new(SimOptions::default());
     let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
     let mut page = bench.pool.fetch(key(1, 7), Ex, LatchRank::Data).unwrap();

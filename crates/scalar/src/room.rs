@@ -206,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_length_is_reckoned_in_the_product_s_bytes() {
+    fn the_length_is_counted_in_bytes_of_sql_server() {
         limited(6, || {
             let e = ["\u{20AC}\u{20AC}", "\u{20AC}"];
             assert_eq!(joined(e.iter().copied(), false).unwrap().len(), 9);

@@ -59,7 +59,7 @@ pub struct Figures {
     /// Unanswered commits that had not.
     pub vanished: u64,
     /// Faults that the store reported.
-    pub faults_told: u64,
+    pub faults_reported: u64,
     /// Faults that were not noticed.
     pub faults_unnoticed: u64,
     /// What sessions did.
@@ -78,7 +78,7 @@ impl Figures {
         self.with_unanswered += other.with_unanswered;
         self.happened += other.happened;
         self.vanished += other.vanished;
-        self.faults_told += other.faults_told;
+        self.faults_reported += other.faults_reported;
         self.faults_unnoticed += other.faults_unnoticed;
         self.tally.add(&other.tally);
         self.fingerprint = self.fingerprint.wrapping_add(other.fingerprint);

@@ -73,7 +73,7 @@ pub enum Met {
     /// The workload has no such operation any more.
     Never,
     /// The store reported the fault.
-    Told,
+    Reported,
     /// The fault was not noticed.
     Unnoticed,
 }
@@ -165,7 +165,7 @@ impl<'a, S: Subject> Template<'a, S> {
         Ok(match (met, ended) {
             (false, _) => Met::Never,
             (true, Ended::Done) if ledger.tally.full == 0 => Met::Unnoticed,
-            _ => Met::Told,
+            _ => Met::Reported,
         })
     }
 
@@ -222,7 +222,7 @@ pub fn run<S: Subject>(subject: &S, seed: u64, stride: u64) -> Result<Figures, B
             for nth in (1 + seed % stride..).step_by(stride as usize) {
                 match template.with_fault(kind, nth, sticky)? {
                     Met::Never => break,
-                    Met::Told => figures.faults_told += 1,
+                    Met::Reported => figures.faults_reported += 1,
                     Met::Unnoticed => figures.faults_unnoticed += 1,
                 }
             }

@@ -39,7 +39,7 @@ const FUZZ_PIECES: u64 = 20;
 /// Transactions of a piece that looks for leaks.
 const TXNS: u64 = 1_000_000;
 /// Characters of a finding that the ledger has.
-const MOST_TOLD: usize = 2_000;
+const LONGEST_TEXT: usize = 2_000;
 const TELL_EVERY: Duration = Duration::from_secs(10);
 
 /// A soak.
@@ -107,7 +107,7 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
     };
     match piece.name() {
         "world" => boundary::explore(&world(), Share::WHOLE).map(|e| e.crashes + e.in_recovery),
-        "failures" => nth::fail_everywhere(&world(), 1, 0).map(|o| o.told + o.unnoticed),
+        "failures" => nth::fail_everywhere(&world(), 1, 0).map(|o| o.reported + o.unnoticed),
         "crashes" => (0..RUNS).try_fold(0, |sum, n| {
             let run = crash::run(&engine, seed.wrapping_add(n), Length::default())?;
             Ok(sum + run.crashes)
@@ -121,7 +121,7 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
         "backups" => (0..RUNS).try_fold(0, |sum, n| {
             Ok(sum + backups::run(seed.wrapping_add(n))?.restores)
         }),
-        "rot" => rot::run(seed).map(|f| f.told + f.harmless),
+        "rot" => rot::run(seed).map(|f| f.reported + f.harmless),
         "check" => check::run(seed, 40)
             .map(|_| 1)
             .map_err(|what| of(seed, "the consistency check", what)),
@@ -152,7 +152,7 @@ fn carry_out(piece: Piece, soak: &Soak) -> Result<u64, Box<Finding>> {
             done.map(|_| TXNS)
                 .map_err(|what| of(seed, "resources", what))
         }
-        _ => faults::run(&engine, seed, 3).map(|f| f.faults_told + f.faults_unnoticed),
+        _ => faults::run(&engine, seed, 3).map(|f| f.faults_reported + f.faults_unnoticed),
     }
 }
 
@@ -280,7 +280,7 @@ struct Progress {
     ledger: Ledger,
     tried: BTreeMap<&'static str, (u64, u64)>,
     findings: Vec<String>,
-    told: Moment,
+    reported: Moment,
 }
 
 impl Progress {
@@ -298,18 +298,18 @@ impl Progress {
     }
 }
 
-/// Soaks; returns the findings, each with the command that shows it again. `tell` gets a line now and then.
-pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoError> {
+/// Soaks; returns the findings, each with the command that shows it again. `report` gets a line now and then.
+pub fn run(soak: &Soak, report: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoError> {
     let path = soak.home.join("ledger.tsv");
     let (ledger, before) = Ledger::open(&path)?;
-    tell(&format!("ledger {}", path.display()));
+    report(&format!("ledger {}", path.display()));
     let began = Moment::now();
     let next = Mutex::new(pieces(open_findings(&before), soak.seed));
     let progress = Mutex::new(Progress {
         ledger,
         tried: BTreeMap::new(),
         findings: Vec::new(),
-        told: began,
+        reported: began,
     });
     let work = || {
         while began.elapsed() < soak.length {
@@ -323,30 +323,30 @@ pub fn run(soak: &Soak, tell: &(dyn Fn(&str) + Sync)) -> Result<Vec<String>, IoE
             };
             let done = catch_unwind(AssertUnwindSafe(carried));
             let seconds = from.elapsed_us() as f64 / 1e6;
-            note(&progress, piece, seconds, done.map_err(|_| ()), tell);
+            note(&progress, piece, seconds, done.map_err(|_| ()), report);
             let mut progress = progress.lock();
-            if progress.told.elapsed() > TELL_EVERY {
-                progress.told = Moment::now();
-                tell(&progress.line(began, soak.length));
+            if progress.reported.elapsed() > TELL_EVERY {
+                progress.reported = Moment::now();
+                report(&progress.line(began, soak.length));
             }
         }
     };
     scope(|all| {
         for job in 1..soak.jobs {
             if let Err(error) = spawn_scoped(all, format!("soak {job}"), work) {
-                tell(&format!("fewer at a time: {error}"));
+                report(&format!("fewer at a time: {error}"));
             }
         }
         work();
     });
     let progress = progress.into_inner();
-    tell(&progress.line(began, soak.length));
+    report(&progress.line(began, soak.length));
     Ok(progress.findings)
 }
 
 /// The text of a finding for the ledger. Whole pages of bytes are left out: repeating the piece prints them.
 fn shortened(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MOST_TOLD) {
+    if let Some((end, _)) = text.char_indices().nth(LONGEST_TEXT) {
         text.truncate(end);
         text.push_str(" ...");
     }
@@ -359,12 +359,12 @@ fn note(
     piece: Piece,
     seconds: f64,
     done: Result<Result<u64, Box<Finding>>, ()>,
-    tell: &(dyn Fn(&str) + Sync),
+    report: &(dyn Fn(&str) + Sync),
 ) {
     let (tries, verdict) = match done {
         Ok(Ok(tries)) => (tries, None),
         Ok(Err(finding)) => (0, Some(shortened(finding.to_string()))),
-        Err(()) => (0, Some("a panic, told above".to_owned())),
+        Err(()) => (0, Some("a panic, reported above".to_owned())),
     };
     let mut progress = progress.lock();
     let tried = progress.tried.entry(piece.name()).or_default();
@@ -377,14 +377,14 @@ fn note(
     let (name, seed, now) = (piece.name(), piece.seed, WallTime::now());
     let line = format!("{now}\t{name}\t{seed}\t{seconds:.1}\t{tries}\t{shown}\n");
     if let Err(error) = progress.ledger.write(&line) {
-        tell(&format!("the ledger cannot be written: {error}"));
+        report(&format!("the ledger cannot be written: {error}"));
     }
     if let Some(what) = verdict {
         let text = format!(
             "FOUND by {name} {seed}: {what}\nto see it again: {}",
             piece.again()
         );
-        tell(&text);
+        report(&text);
         progress.findings.push(text);
     }
 }

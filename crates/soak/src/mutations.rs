@@ -164,9 +164,9 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Runs the share against the faults; `tell` gets a line for each. Returns each fault's verdict, in their
+/// Runs the share against the faults; `report` gets a line for each. Returns each fault's verdict, in their
 /// order.
-pub fn prove(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verdict)> {
+pub fn prove(order: &Order, report: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verdict)> {
     let wanted = |m: &Mutation| {
         order
             .only
@@ -184,7 +184,7 @@ pub fn prove(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verd
             let began = Moment::now();
             let verdict = put_against(order, Some(mutation));
             let seconds = began.elapsed_us() as f64 / 1e6;
-            tell(&format!(
+            report(&format!(
                 "{:<24}{seconds:6.1} s  {verdict}",
                 mutation.name()
             ));
@@ -194,7 +194,7 @@ pub fn prove(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Vec<(Mutation, Verd
     scope(|threads| {
         for job in 1..order.jobs.min(available_cpus() * 4) {
             if let Err(error) = spawn_scoped(threads, format!("fault {job}"), work) {
-                tell(&format!("fewer at a time: {error}"));
+                report(&format!("fewer at a time: {error}"));
             }
         }
         work();

@@ -25,7 +25,7 @@ struct Progress {
     next_seed: u64,
     finding: Option<Box<Finding>>,
     began: Moment,
-    told: Moment,
+    reported: Moment,
 }
 
 impl Progress {
@@ -39,7 +39,7 @@ impl Progress {
             f.crashes,
             f.crashes as f64 * 60.0 / seconds.max(0.001),
             f.in_recovery,
-            f.faults_told + f.faults_unnoticed,
+            f.faults_reported + f.faults_unnoticed,
             f.tally.commits,
             f.happened,
             f.vanished
@@ -52,7 +52,7 @@ pub fn soak(
     first: u64,
     goal: &Goal,
     run: &(dyn Fn(u64) -> Result<Figures, Box<Finding>> + Sync),
-    tell: &(dyn Fn(&str) + Sync),
+    report: &(dyn Fn(&str) + Sync),
 ) -> Result<Figures, Box<Finding>> {
     let now = Moment::now();
     let progress = Mutex::new(Progress {
@@ -61,7 +61,7 @@ pub fn soak(
         next_seed: first,
         finding: None,
         began: now,
-        told: now,
+        reported: now,
     });
     let work = || {
         loop {
@@ -83,22 +83,22 @@ pub fn soak(
                     progress.finding.get_or_insert(finding);
                 }
             }
-            if progress.told.elapsed_us() > LINE_EVERY_MS * 1_000 {
-                progress.told = Moment::now();
-                tell(&progress.line());
+            if progress.reported.elapsed_us() > LINE_EVERY_MS * 1_000 {
+                progress.reported = Moment::now();
+                report(&progress.line());
             }
         }
     };
     scope(|threads| {
         for job in 1..goal.jobs {
             if let Err(error) = spawn_scoped(threads, format!("soak {job}"), work) {
-                tell(&format!("fewer at a time: {error}"));
+                report(&format!("fewer at a time: {error}"));
             }
         }
         work();
     });
     let progress = progress.into_inner();
-    tell(&progress.line());
+    report(&progress.line());
     progress.finding.map_or(Ok(progress.figures), Err)
 }
 
@@ -141,11 +141,11 @@ mod tests {
         };
         let run = |_| {
             Ok(Figures {
-                faults_told: 1,
+                faults_reported: 1,
                 ..Figures::default()
             })
         };
-        assert_eq!(soak(0, &goal, &run, &|_| {}).unwrap().faults_told, 7);
+        assert_eq!(soak(0, &goal, &run, &|_| {}).unwrap().faults_reported, 7);
     }
 
     #[test]

@@ -67,8 +67,8 @@ pub(crate) fn worlds(jobs: usize) -> ExitCode {
         } else {
             let o = nth::fail_everywhere(world, 1, 0)?;
             println!(
-                "{}: {} failures told, {} unnoticed",
-                world.name, o.told, o.unnoticed
+                "{}: {} failures reported, {} unnoticed",
+                world.name, o.reported, o.unnoticed
             );
         }
         Ok(())
@@ -253,7 +253,7 @@ pub(crate) fn share(seed: u64, first: Option<&str>) -> ExitCode {
         println!("{FOUND}{text}");
         std::process::exit(101);
     }));
-    let told = |finding: &Finding| {
+    let reported = |finding: &Finding| {
         let line: Vec<&str> = finding.what.lines().take(2).collect();
         let text: String = line.join(" | ").chars().take(LONGEST_LINE).collect();
         println!("{FOUND}{}: {text}", finding.place);
@@ -262,7 +262,7 @@ pub(crate) fn share(seed: u64, first: Option<&str>) -> ExitCode {
     for (name, part) in share::parts(first) {
         println!("{PART}{name}");
         if let Err(finding) = part(seed) {
-            return told(&finding);
+            return reported(&finding);
         }
         println!("{REACHED}{}", reached());
     }
@@ -270,7 +270,7 @@ pub(crate) fn share(seed: u64, first: Option<&str>) -> ExitCode {
     let killed = program().and_then(|program| {
         let home = tempfile::tempdir().map_err(|_| ExitCode::FAILURE)?;
         let path = home.path().to_path_buf();
-        share::kills(program, path, seed).map_err(|finding| told(&finding))
+        share::kills(program, path, seed).map_err(|finding| reported(&finding))
     });
     if let Err(code) = killed {
         return code;

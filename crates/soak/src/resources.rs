@@ -189,7 +189,7 @@ impl House {
         &self,
         order: &Order,
         txns: u64,
-        tell: &(dyn Fn(&str) + Sync),
+        report: &(dyn Fn(&str) + Sync),
     ) -> Result<(), EngineError> {
         let failed = Mutex::new(None);
         scope(|all| {
@@ -206,7 +206,7 @@ impl House {
                         }
                         left -= now;
                         if number == 0 && (share - left).is_multiple_of(50 * ON_A_TABLE) {
-                            tell(&format!(
+                            report(&format!(
                                 "{} of {txns} transactions",
                                 (share - left) * order.threads
                             ));
@@ -299,14 +299,14 @@ fn change(
 }
 
 /// Works, and counts before and after; returns what is missing.
-pub fn run(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Result<Figures, String> {
+pub fn run(order: &Order, report: &(dyn Fn(&str) + Sync)) -> Result<Figures, String> {
     let outside = named(&open_files());
-    let told = |error: EngineError| error.to_string();
-    let house = house(order).map_err(told)?;
-    let figures = in_house(&house, order, tell).map_err(told)?;
+    let reported = |error: EngineError| error.to_string();
+    let house = house(order).map_err(reported)?;
+    let figures = in_house(&house, order, report).map_err(reported)?;
     let House { instance, db } = house;
     drop(db);
-    instance.shut_down().map_err(told)?;
+    instance.shut_down().map_err(reported)?;
     drop(instance);
     judge(&figures)?;
     let left = open_files();
@@ -321,12 +321,12 @@ pub fn run(order: &Order, tell: &(dyn Fn(&str) + Sync)) -> Result<Figures, Strin
 fn in_house(
     house: &House,
     order: &Order,
-    tell: &(dyn Fn(&str) + Sync),
+    report: &(dyn Fn(&str) + Sync),
 ) -> Result<Figures, EngineError> {
     house.work(order, order.txns / 10, &|_| {})?;
     house.sessions(order.sessions.min(TOGETHER))?;
     let before = house.at_rest(None)?;
-    tell(&format!("before: {before}"));
+    report(&format!("before: {before}"));
     let mut reader = Session::new(&house.db)?;
     let kept = reader.create_table(&spec("kept"))?;
     for id in 0..50 {
@@ -347,7 +347,7 @@ fn in_house(
     let first = newest(&house.db).unwrap_or_default();
     let mut scan = scanner.scan(&kept, &dirty)?;
     let scanned = scan.next_row()?.is_some();
-    house.work(order, order.txns, tell)?;
+    house.work(order, order.txns, report)?;
     house.sessions(order.sessions)?;
     let vlfs = newest(&house.db).unwrap_or_default() - first;
     let still = reader.get(&kept, &[Value::BigInt(1)])?.is_some() && scan.next_row()?.is_some();
@@ -361,7 +361,7 @@ fn in_house(
         return Err(EngineError::Damaged("the reader lost its rows".to_owned()));
     }
     let after = house.at_rest(Some(&before))?;
-    tell(&format!("after: {after}"));
+    report(&format!("after: {after}"));
     Ok(Figures {
         before,
         after,

@@ -30,7 +30,7 @@ const LOOKS: u32 = 30;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Figures {
     /// The engine reported them.
-    pub told: u64,
+    pub reported: u64,
     /// They did no harm.
     pub harmless: u64,
 }
@@ -49,7 +49,7 @@ pub fn run(seed: u64) -> Result<Figures, Box<Finding>> {
     let closed = run_after(seed, End::Close)?;
     let lost = run_after(seed, End::PowerLoss)?;
     Ok(Figures {
-        told: closed.told + lost.told,
+        reported: closed.reported + lost.reported,
         harmless: closed.harmless + lost.harmless,
     })
 }
@@ -99,10 +99,10 @@ fn run_after(seed: u64, end: End) -> Result<Figures, Box<Finding>> {
         match read {
             Ok(state) => {
                 let same = ledger.model.check(&state);
-                same.map_err(|e| found(place, format!("nobody was told, and {e}")))?;
+                same.map_err(|e| found(place, format!("no error was reported, and {e}")))?;
                 figures.harmless += 1;
             }
-            Err(failure) if is_told(&failure) => figures.told += 1,
+            Err(failure) if is_reported(&failure) => figures.reported += 1,
             Err(failure) => return Err(found(place, failure.to_string())),
         }
     }
@@ -110,7 +110,7 @@ fn run_after(seed: u64, end: End) -> Result<Figures, Box<Finding>> {
 }
 
 /// Whether the failure is a message of the engine, and no finding of the reader.
-fn is_told(failure: &Failure) -> bool {
+fn is_reported(failure: &Failure) -> bool {
     match failure {
         Failure::Wrong(text) => {
             let number = text

@@ -24,16 +24,16 @@ fn power_lost_at_any_sync_of_a_small_world_leaves_what_was_acknowledged() {
 }
 
 #[test]
-fn a_failure_at_any_operation_of_a_small_world_is_told_or_does_no_harm() {
+fn a_failure_at_any_operation_of_a_small_world_is_reported_or_does_no_harm() {
     let seed = test_seed();
     println!("seed {seed}");
-    let (mut told, mut unnoticed) = (0, 0);
+    let (mut reported, mut unnoticed) = (0, 0);
     for world in all() {
         let done = nth::fail_everywhere(&world, 31, seed % 31);
         let done = done.unwrap_or_else(|finding| panic!("{finding}"));
-        told += done.told;
+        reported += done.reported;
         unnoticed += done.unnoticed;
     }
-    println!("{told} told, {unnoticed} unnoticed");
-    assert!(told > 100);
+    println!("{reported} reported, {unnoticed} unnoticed");
+    assert!(reported > 100);
 }

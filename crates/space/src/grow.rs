@@ -61,7 +61,7 @@ impl Space {
         }
         let grown = self.grow_next(group, &mut turn, unit)?;
         drop(turn);
-        self.tell(&grown)
+        self.record_sizes(&grown)
     }
 
     /// Makes the filegroup larger although it has a free extent, which is too little. No latch may be held.
@@ -83,12 +83,12 @@ impl Space {
         }
         let grown = self.grow_next(group, &mut turn, unit)?;
         drop(turn);
-        self.tell(&grown)
+        self.record_sizes(&grown)
     }
 
     /// Reports files that have grown to the catalog. Its rows may need an extent: the growth latch is not
     /// held.
-    pub(crate) fn tell(&self, grown: &[Grown]) -> Result<(), SpaceError> {
+    pub(crate) fn record_sizes(&self, grown: &[Grown]) -> Result<(), SpaceError> {
         let Some(catalog) = &self.catalog else {
             return Ok(());
         };
@@ -174,7 +174,7 @@ impl Space {
         }
         self.grow_file(&file, rounded)?;
         drop(turn);
-        self.tell(&[(file.id, rounded)])
+        self.record_sizes(&[(file.id, rounded)])
     }
 
     /// The steps of the header essay. The caller holds the filegroup's growth latch.

@@ -111,7 +111,7 @@ impl Space {
         let size_pages = file.size_pages();
         debug_assert!(size_pages <= before, "a cut makes no file larger");
         if size_pages != before {
-            self.tell(&[(id, size_pages)])?;
+            self.record_sizes(&[(id, size_pages)])?;
         }
         Ok(size_pages)
     }

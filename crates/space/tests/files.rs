@@ -128,12 +128,12 @@ fn a_database_opened_again_has_the_sizes_and_counts_it_was_closed_with() {
 
 /// Records the sizes that it is called with, and needs space itself to do so, as rows of a catalog may.
 #[derive(Debug, Default)]
-struct Told {
+struct Growths {
     sizes: Mutex<Vec<(u16, u32)>>,
     space: OnceLock<(Arc<Space>, Arc<Unit>)>,
 }
 
-impl FileCatalog for Told {
+impl FileCatalog for Growths {
     fn resized(&self, file: FileId, size_pages: u32) -> Result<(), SpaceError> {
         furrow_pool::assert_no_latches();
         self.sizes.lock().push((file.0, size_pages));
@@ -143,9 +143,9 @@ impl FileCatalog for Told {
 }
 
 #[test]
-fn the_catalog_is_told_of_every_growth_and_may_need_space_for_that() {
+fn the_catalog_is_reported_of_every_growth_and_may_need_space_for_that() {
     let db = base(&[]);
-    let told = Arc::new(Told::default());
+    let reported = Arc::new(Growths::default());
     let file = data_file(&db.volume, growing(3, 640, 80));
     add_to_pool(&db.pool, &file);
     let config = SpaceConfig {
@@ -153,19 +153,19 @@ fn the_catalog_is_told_of_every_growth_and_may_need_space_for_that() {
         filegroups: db.space.filegroups(),
         files: vec![file],
         options: SpaceOptions::default(),
-        catalog: Some(Arc::clone(&told) as Arc<dyn FileCatalog>),
+        catalog: Some(Arc::clone(&reported) as Arc<dyn FileCatalog>),
         trace: None,
     };
     let space = Space::open(Arc::clone(&db.store), config).unwrap();
     let catalog = space.create_unit(common::unit_id(3), 1).unwrap();
-    told.space.set((Arc::clone(&space), catalog)).unwrap();
+    reported.space.set((Arc::clone(&space), catalog)).unwrap();
     let unit = space.create_unit(common::unit_id(100), 1).unwrap();
     // 79 extents were free: one is mixed now, one is the catalog's, 77 are the unit's; then 10 with each
     // growth, of which the catalog takes one.
     space.preallocate(&unit, 76).unwrap();
-    assert_eq!(*told.sizes.lock(), []);
+    assert_eq!(*reported.sizes.lock(), []);
     space.preallocate(&unit, 9 + 9).unwrap();
-    assert_eq!(*told.sizes.lock(), [(3, 720), (3, 800)]);
+    assert_eq!(*reported.sizes.lock(), [(3, 720), (3, 800)]);
     space.grow_to(FileId(3), 880).unwrap();
-    assert_eq!(told.sizes.lock().last(), Some(&(3, 880)));
+    assert_eq!(reported.sizes.lock().last(), Some(&(3, 880)));
 }

@@ -88,7 +88,7 @@ fn growth_in_percent_ends_at_the_largest_size_and_then_the_filegroup_is_full() {
 }
 
 #[test]
-fn a_full_disk_is_told_and_leaves_the_file_as_it_was() {
+fn a_full_disk_is_reported_and_leaves_the_file_as_it_was() {
     // Space for the log, two files and one growth of one of them.
     let bytes = (64 << 20) + (640 + 640 + 160) * PAGE_SIZE as u64 + 65536;
     let volume = MemoryVolume::with_capacity(bytes);

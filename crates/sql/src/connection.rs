@@ -106,7 +106,7 @@ impl Connection {
             let counters = &cx.sessions.task().instruments().counters;
             counters.add(Counter::BatchRequests, 1);
             end = body(&mut cx, sink);
-            cx.tell_settings();
+            cx.report_settings();
             cx.note();
             self.activity.end(&cx.meter);
         }

@@ -126,7 +126,7 @@ fn definitions_of_an_open_transaction_are_seen_by_it_alone() {
 }
 
 #[test]
-fn temporary_tables_of_the_same_name_are_told_apart() {
+fn temporary_tables_of_the_same_name_are_distinguished() {
     let mut c = server().connect().unwrap();
     let text = "SELECT * FROM #t";
     ok(&mut c, "CREATE TABLE #t (a INT)");

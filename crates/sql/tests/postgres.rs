@@ -3,8 +3,8 @@
 //! for more rounds. Where PostgreSQL is not installed, or cannot be started, there is nothing to compare, and
 //! the test says so.
 //!
-//! Left out is what the two mean differently: where NULL is sorted (PostgreSQL is told), full joins on other
-//! conditions than equality, and what is left out for SQLite too.
+//! Left out is what the two mean differently: where NULL is sorted (PostgreSQL gets an option), full joins on
+//! other conditions than equality, and what is left out for SQLite too.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 

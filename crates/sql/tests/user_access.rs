@@ -57,7 +57,7 @@ fn one_connection_at_a_time_is_in_a_single_user_database() {
 }
 
 #[test]
-fn who_does_not_wait_is_told_that_others_are_there() {
+fn who_does_not_wait_is_reported_that_others_are_there() {
     let server = server();
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     assert!(run(&mut first, "CREATE DATABASE d").is_empty());
@@ -67,17 +67,17 @@ fn who_does_not_wait_is_told_that_others_are_there() {
         ("READ_ONLY", 5070),
         ("OFFLINE", 5070),
     ] {
-        let told = run(
+        let reported = run(
             &mut first,
             &format!("ALTER DATABASE d SET {option} WITH NO_WAIT"),
         );
-        assert_eq!(told, [number, 5069], "{option}");
+        assert_eq!(reported, [number, 5069], "{option}");
     }
-    let told = run(
+    let reported = run(
         &mut first,
         "SET LOCK_TIMEOUT 50; ALTER DATABASE d SET SINGLE_USER",
     );
-    assert_eq!(told, [5061, 5069]);
+    assert_eq!(reported, [5061, 5069]);
     assert!(
         run(
             &mut first,

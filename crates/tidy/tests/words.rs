@@ -1,4 +1,4 @@
-//! Words that make a reader stop: how many lines of comments and docs still have them.
+//! Words that make a reader stop: how many lines of comments, code and docs still have them.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -48,14 +48,14 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// The first such word of a line of prose: a comment of a source file, or any line of a page.
+/// The first such word of a line: of a comment, of names and texts in code, or of a page.
 fn found(line: &str, is_page: bool) -> Option<&'static str> {
-    let prose = match (is_page, line.trim_start().strip_prefix("//")) {
-        (true, _) => line,
-        (false, Some(comment)) => comment,
-        (false, None) => return None,
+    let is_prose = is_page || line.trim_start().starts_with("//");
+    let prose = line.to_lowercase();
+    let prose = match is_prose {
+        true => prose,
+        false => prose.replace('_', " "),
     };
-    let prose = prose.to_lowercase();
     WORDS
         .iter()
         .map(|(word, _)| *word)
@@ -129,9 +129,10 @@ fn words_that_make_a_reader_stop_become_fewer() {
 }
 
 #[test]
-fn a_word_is_found_in_comments_and_pages_and_not_inside_of_others() {
+fn a_word_is_found_in_comments_names_and_pages_and_not_inside_of_others() {
     assert_eq!(found("    // Nobody waits.", false), Some("nobody"));
-    assert_eq!(found("let nobody = 1;", false), None);
+    assert_eq!(found("let is_told = 1;", false), Some("told"));
+    assert_eq!(found("let retold = 1;", false), None);
     assert_eq!(found("The product stores it.", true), Some("the product"));
     assert_eq!(found("/// Untold reckonings.", false), None);
     assert_eq!(found("/// A product of two numbers.", false), None);

@@ -200,7 +200,7 @@ impl<'p> Mini<'p> {
         let mut fills = txn.fills.lock();
         debug_assert!(
             !txn.has_ended(),
-            "nobody forces pages of an ended transaction"
+            "no thread forces pages of an ended transaction"
         );
         for &(at, _) in &self.fills {
             fills.add(self.page_id(at));

@@ -1,4 +1,4 @@
-//! Damage that the audits must tell, each made by one change of one page.
+//! Damage that the audits must report, each made by one change of one page.
 
 use crate::ground::{Ground, Size, heap_row};
 use crate::kinds::{Big, Kind};
@@ -21,7 +21,7 @@ fn copy(ground: &Ground, page: PageId) -> Box<PageBuf> {
 }
 
 #[track_caller]
-fn told<T: std::fmt::Debug>(found: Result<T, AccessError>, expected: &str) {
+fn reported<T: std::fmt::Debug>(found: Result<T, AccessError>, expected: &str) {
     match found {
         Err(AccessError::Damaged { what, .. }) => assert_eq!(what, expected),
         other => panic!("{expected} was not reported: {other:?}"),
@@ -49,11 +49,11 @@ fn damage_tree(what: &str, damage: impl Fn(&Ground, PageId, PageId)) {
     let ground = Ground::new(Size::default());
     let (tree, leaves) = tree(&ground);
     damage(&ground, tree.root(), leaves[2]);
-    told(tree.audit(), what);
+    reported(tree.audit(), what);
 }
 
 #[test]
-fn wrong_headers_of_a_tree_are_told() {
+fn wrong_headers_of_a_tree_are_reported() {
     let data = LatchRank::Data;
     damage_tree("its left link is not the page before it", |g, _, leaf| {
         change(
@@ -89,7 +89,7 @@ fn wrong_headers_of_a_tree_are_told() {
 }
 
 #[test]
-fn keys_out_of_place_and_wrong_entries_are_told() {
+fn keys_out_of_place_and_wrong_entries_are_reported() {
     let data = LatchRank::Data;
     damage_tree("a key lies behind the range of its page", |g, _, leaf| {
         let row = Big::row(&10_000, &[1; 100]);
@@ -143,7 +143,7 @@ fn keys_out_of_place_and_wrong_entries_are_told() {
         );
         assert_eq!(entry.len(), 15);
     });
-    // The rows of a leaf that no entry leads to are missed by readers; its neighbours' links tell.
+    // The rows of a leaf that no entry leads to are missed by readers; its neighbours' links show them.
     damage_tree("its right link is not the page behind it", |g, root, _| {
         change(g, root, data, &Change::RemoveRow { slot: 3 });
     });
@@ -167,11 +167,11 @@ fn damage_heap(what: &str, damage: impl Fn(&Ground, &[RowId])) {
     let ground = Ground::new(Size::default());
     let (heap, rids) = heap(&ground);
     damage(&ground, &rids);
-    told(heap.audit(), what);
+    reported(heap.audit(), what);
 }
 
 #[test]
-fn damaged_heaps_are_told() {
+fn damaged_heaps_are_reported() {
     let data = LatchRank::Data;
     damage_heap("PFS does not say how full it is", |g, rids| {
         let page = rids[0].page;
@@ -222,7 +222,7 @@ fn a_reader_that_meets_a_stub_that_leads_nowhere_says_so() {
     };
     change(&ground, rids[0].page, LatchRank::Data, &wrong);
     let said = "a forwarding stub leads to no row of it";
-    told(heap.get(rids[0], |_| ()), said);
+    reported(heap.get(rids[0], |_| ()), said);
     assert!(heap.get(rids[7], |_| ()).unwrap().is_some());
 }
 
@@ -242,8 +242,8 @@ fn a_reader_that_meets_a_wrong_child_says_so_and_goes_no_further() {
         tree.shape().key_of(&row).unwrap()
     };
     let damaged = "it is not the child that its parent says";
-    told(tree.get(&key, |_| ()), damaged);
+    reported(tree.get(&key, |_| ()), damaged);
     let mut txn = ground.begin();
-    told(tree.delete(&mut By::Txn(&mut txn), &key), damaged);
+    reported(tree.delete(&mut By::Txn(&mut txn), &key), damaged);
     assert!(ground.store.check().is_ok());
 }

@@ -232,14 +232,14 @@ const STORY: [Happens; 13] = [
 ];
 
 /// A heap of pages with four rows of 1,900 bytes each, in a full filegroup; the row is the first one.
-struct Told {
+struct Fixture {
     ground: Ground,
     heap: Heap,
     rids: Vec<RowId>,
 }
 
-impl Told {
-    fn new() -> Told {
+impl Fixture {
+    fn new() -> Fixture {
         let ground = Ground::new(SMALL);
         let (heap, hog) = (ground.heap(9, heap_shape()), ground.heap(8, heap_shape()));
         let mut txn = ground.begin();
@@ -250,7 +250,7 @@ impl Told {
         let rids = (0..12).map(insert).collect::<Result<_, _>>().unwrap();
         txn.commit().unwrap();
         fill_up(&ground, &hog);
-        Told { ground, heap, rids }
+        Fixture { ground, heap, rids }
     }
 
     fn place(&self) -> RowId {
@@ -298,23 +298,23 @@ impl Told {
 #[test]
 fn each_step_of_a_row_that_moved_is_undone_to_the_place_it_was_at() {
     for steps in 1..=STORY.len() {
-        let told = Told::new();
-        let mut txn = told.ground.begin();
+        let reported = Fixture::new();
+        let mut txn = reported.ground.begin();
         for &what in &STORY[..steps] {
-            told.happens(what, &mut By::Txn(&mut txn));
+            reported.happens(what, &mut By::Txn(&mut txn));
         }
         // Others take all that can be taken.
-        told.happens(Insert, &mut By::System);
-        let mut rows = all_heap_rows(&told.heap);
+        reported.happens(Insert, &mut By::System);
+        let mut rows = all_heap_rows(&reported.heap);
         let structures = Structures {
             trees: &[],
-            heaps: &[&told.heap],
+            heaps: &[&reported.heap],
         };
         txn.rollback(&structures).unwrap();
-        rows.insert(told.rids[0], heap_row(&[1; 1900]));
-        assert_eq!(all_heap_rows(&told.heap), rows);
-        assert_eq!(told.place(), told.rids[0]);
-        let audit = told.heap.audit().unwrap();
-        told.ground.check_heap_pages(&told.heap, &audit);
+        rows.insert(reported.rids[0], heap_row(&[1; 1900]));
+        assert_eq!(all_heap_rows(&reported.heap), rows);
+        assert_eq!(reported.place(), reported.rids[0]);
+        let audit = reported.heap.audit().unwrap();
+        reported.ground.check_heap_pages(&reported.heap, &audit);
     }
 }

@@ -226,7 +226,7 @@ impl Kind for Text {
     }
 }
 
-/// An int that is not unique, and the uniquifier that tells equal ones apart; the first has none.
+/// An int that is not unique, and the uniquifier that distinguishes equal ones; the first has none.
 pub struct Many;
 
 impl Kind for Many {

@@ -201,16 +201,16 @@ impl Pipeline<'_> {
                 self.fail(BackupError::Cancelled);
             }
             listener.progress(self.done_bytes.load(Ordering::Relaxed), total);
-            self.tell_files(position, listener);
+            self.report_files(position, listener);
         }
         drop(ended);
         wait.finish();
         listener.progress(self.done_bytes.load(Ordering::Relaxed), total);
-        self.tell_files(position, listener);
+        self.report_files(position, listener);
     }
 
     /// Reports the data files once they are read.
-    fn tell_files(&self, position: u16, listener: &mut dyn Listener) {
+    fn report_files(&self, position: u16, listener: &mut dyn Listener) {
         if let Some(files) = self.files.lock().take() {
             listener.files_done(position, &files);
             listener.step(&Step::ReadingLog);

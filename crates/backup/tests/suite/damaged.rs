@@ -133,8 +133,8 @@ fn a_stripe_cut_anywhere_is_refused() {
         put(&world, 1, &whole[..cut]);
         let error = verified(&world, &request).unwrap_err();
         let number = numbers(&error)[0];
-        let told = [3254, 3242, 3241, 3256, 3287, 3189];
-        assert!(told.contains(&number), "cut at {cut}: {number}");
+        let reported = [3254, 3242, 3241, 3256, 3287, 3189];
+        assert!(reported.contains(&number), "cut at {cut}: {number}");
         assert!(world.restore(&request, "copy").is_err());
         assert!(
             world.instance.restore_target("copy").is_none(),
@@ -148,7 +148,7 @@ fn a_stripe_cut_anywhere_is_refused() {
 }
 
 #[test]
-fn missing_foreign_and_repeated_stripes_are_told_apart() {
+fn missing_foreign_and_repeated_stripes_are_distinguished() {
     let (world, request) = written(3, Codec::None);
     let open = |names: &[&str]| {
         let paths: Vec<PathBuf> = names.iter().map(PathBuf::from).collect();

@@ -55,8 +55,8 @@ fn check_own(world: World) {
         let paths: Vec<PathBuf> = [DATA, "d/more.ndf"].map(PathBuf::from).to_vec();
         let files = DataFiles::open(volume, &paths).unwrap();
         let report = check(&files, &Options::default(), None).unwrap();
-        let told: Vec<String> = report.findings.iter().map(|f| format!("{f:?}")).collect();
-        assert!(report.is_clean(), "{}", told.join("\n"));
+        let reported: Vec<String> = report.findings.iter().map(|f| format!("{f:?}")).collect();
+        assert!(report.is_clean(), "{}", reported.join("\n"));
     });
 }
 

@@ -78,8 +78,8 @@ fn the_primary_filegroup_comes_online_first_and_the_other_one_later() {
     copy.checkpoint().unwrap();
     let checked = copy.check_consistency(furrow_check::Options::default(), &|_| true);
     let findings = checked.unwrap().report.findings;
-    let told: Vec<String> = findings.iter().map(|f| format!("{f:?}")).collect();
-    assert!(told.is_empty(), "{}", told.join("\n"));
+    let reported: Vec<String> = findings.iter().map(|f| format!("{f:?}")).collect();
+    assert!(reported.is_empty(), "{}", reported.join("\n"));
     let refused = furrow_backup::backup_database(&copy, &full, &mut Silent).unwrap_err();
     assert_eq!(numbers(&refused), [3007]);
     drop(copy);

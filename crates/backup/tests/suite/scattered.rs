@@ -163,20 +163,20 @@ fn a_copy_only_backup_does_not_hide_what_reaches_further() {
 #[test]
 fn media_that_lack_something_say_what() {
     let world = written();
-    let told = |names: &[&str]| chain_of(&world, names).unwrap_err().to_string();
-    let text = told(&["b0.bak", "b2.bak", "l0.trn"]);
+    let reported = |names: &[&str]| chain_of(&world, names).unwrap_err().to_string();
+    let text = reported(&["b0.bak", "b2.bak", "l0.trn"]);
     assert!(text.contains("stripe 2 is missing"), "{text}");
     assert!(text.contains("d/b0.bak is stripe 1"), "{text}");
-    let text = told(&["b0.bak", "b1.bak", "b2.bak", "l1.trn"]);
+    let text = reported(&["b0.bak", "b1.bak", "b2.bak", "l1.trn"]);
     assert!(
         text.contains("is missing, between d/b0.bak and d/l1.trn"),
         "{text}"
     );
-    let text = told(&["l0.trn", "l1.trn"]);
+    let text = reported(&["l0.trn", "l1.trn"]);
     assert!(text.contains("no full backup of database test"), "{text}");
-    let text = told(&["diff.dif"]);
+    let text = reported(&["diff.dif"]);
     assert!(text.contains("CheckpointLSN"), "{text}");
-    let text = told(&["data.mdf"]);
+    let text = reported(&["data.mdf"]);
     assert!(text.contains("3242") && text.contains("data.mdf"), "{text}");
     let media = open_media(&*world.volume, &paths(&["l0.trn"]), &KeyRing::default()).unwrap();
     let text = chains(&media, Some("other")).unwrap_err().to_string();

@@ -245,8 +245,8 @@ impl World {
         paths.extend(more.iter().map(PathBuf::from));
         let files = DataFiles::open(&*self.volume, &paths).unwrap();
         let report = check(&files, &Options::default(), None).unwrap();
-        let told: Vec<String> = report.findings.iter().map(|f| format!("{f:?}")).collect();
-        assert!(report.is_clean(), "{}", told.join("\n"));
+        let reported: Vec<String> = report.findings.iter().map(|f| format!("{f:?}")).collect();
+        assert!(report.is_clean(), "{}", reported.join("\n"));
     }
 }
 

@@ -92,7 +92,7 @@ impl Matcher<'_> {
         let plan = self.shared.plan;
         self.maimed.insert(unit);
         let means = format!(
-            "The list of extents {}breaks at page {lost}: what it owned behind is nobody's.",
+            "The list of extents {}breaks at page {lost}: what follows has no owner.",
             plan.of(unit)
         );
         let number = if from.is_some() { 2575 } else { 2576 };

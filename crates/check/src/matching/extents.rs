@@ -252,7 +252,7 @@ impl Matcher<'_> {
         if self.shared.plan.own && pfs.0 != 0 {
             self.own_maps(
                 id,
-                format!("PFS says of page {id}, which nobody has: {pfs}."),
+                format!("PFS says of page {id}, which no object owns: {pfs}."),
             );
         }
     }

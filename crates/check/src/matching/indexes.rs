@@ -15,7 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
 /// Rows that are reported one by one; further rows are only counted.
-const TOLD: usize = 10;
+const REPORTED_ROWS: usize = 10;
 
 /// Bytes of a row without a partner, with what a map needs beside.
 const OPEN_BYTES: u64 = 64;
@@ -24,18 +24,18 @@ const LEAST_OPEN: u64 = 1024;
 
 /// Rows without a partner: the first ones, and how many there are.
 #[derive(Debug, Default)]
-struct Told {
+struct Unpaired {
     first: BTreeSet<RowId>,
     count: usize,
     /// The row after the first ones.
     next: Option<RowId>,
 }
 
-impl Told {
+impl Unpaired {
     fn add(&mut self, at: RowId) {
         self.count += 1;
         self.first.insert(at);
-        if self.first.len() > TOLD {
+        if self.first.len() > REPORTED_ROWS {
             let last = self.first.pop_last();
             self.next = match (self.next, last) {
                 (Some(next), Some(last)) => Some(next.min(last)),
@@ -83,22 +83,22 @@ impl Matcher<'_> {
         let at_most = rows.iter().sum::<u64>() as f64 * sums.map_or(0.0, Buckets::share_open);
         let room = (shared.memory_bytes / 4 / OPEN_BYTES).max(LEAST_OPEN);
         let passes = (at_most as u64).div_ceil(room).max(1);
-        let (mut missing, mut extra) = (Told::default(), Told::default());
+        let (mut missing, mut extra) = (Unpaired::default(), Unpaired::default());
         for pass in 0..passes {
             let Some(rows) = self.open_rows(place, index, (pass, passes)) else {
                 return;
             };
             for row in rows.values() {
-                let told = if row.balance > 0 {
+                let reported = if row.balance > 0 {
                     &mut missing
                 } else {
                     &mut extra
                 };
-                told.add(row.at);
+                reported.add(row.at);
             }
         }
-        self.tell(index, true, &missing);
-        self.tell(index, false, &extra);
+        self.report(index, true, &missing);
+        self.report(index, false, &extra);
     }
 
     /// The rows of a pass that have no partner, by their hash; `None` when the check ends.
@@ -168,7 +168,7 @@ impl Matcher<'_> {
         }
     }
 
-    fn tell(&mut self, index: &IndexMatch, missing: bool, rows: &Told) {
+    fn report(&mut self, index: &IndexMatch, missing: bool, rows: &Unpaired) {
         let plan = self.shared.plan;
         let table = plan.table(index.base_unit).to_owned();
         let object = plan.unit(index.base_unit).map_or(0, |unit| unit.object_id);
@@ -213,7 +213,7 @@ impl Matcher<'_> {
         if rows.count > rows.first.len() {
             let args = [rows.count.into(), object.into()];
             let more = rows.count - rows.first.len();
-            let means = format!("{more} more rows of {table} are not told one by one.");
+            let means = format!("{more} more rows of {table} are not listed.");
             let unit = index.index_unit;
             let at = rows.next.map_or(PageId::NONE, |row| row.page);
             self.findings.of_page(plan, (8986, unit), at, &args, means);

@@ -65,7 +65,7 @@ impl Plan {
             _ => None,
         };
         let means = format!(
-            "It cannot be told what {what} says ({error}): tables are checked as far as that goes."
+            "What {what} says is not known ({error}): tables are checked as far as that goes."
         );
         findings.plain(8930, at, &[self.database_id.into()], means);
     }

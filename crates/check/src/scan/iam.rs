@@ -13,7 +13,7 @@ impl Worker<'_> {
         let view = Page::new(bytes);
         let Some(iam) = Iam::new(bytes) else {
             let means =
-                format!("IAM page {id} cannot be understood: what it owned is nobody's now.");
+                format!("IAM page {id} cannot be understood: what it owned has no owner now.");
             let args = [page(id), "IAM".into(), view.page_type().to_byte().into()];
             self.findings.plain(8946, Some(id), &args, means);
             return;

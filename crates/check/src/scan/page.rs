@@ -96,7 +96,7 @@ impl Worker<'_> {
         }
         if !sound {
             let means =
-                format!("Page {id} must be a {kind}, and is not: what it maps cannot be told.");
+                format!("Page {id} must be a {kind}, and is not: what it maps is not known.");
             let word = kind.to_string();
             let args = [
                 page(id),

@@ -202,8 +202,11 @@ fn a_damaged_page_costs_its_own_rows_and_no_others() {
                 let what = format!("{name} {} {page}", table.name);
                 assert_eq!(rows.len(), all.len() - lost, "{what}");
                 assert!(rows.iter().all(|row| all.contains(row)), "{what}");
-                let told = errors.iter().filter_map(|e| e.as_ref().err()?.page());
-                assert!(told.eq(std::iter::repeat_n(page, errors.len())), "{what}");
+                let reported = errors.iter().filter_map(|e| e.as_ref().err()?.page());
+                assert!(
+                    reported.eq(std::iter::repeat_n(page, errors.len())),
+                    "{what}"
+                );
                 assert!(errors.len() == 1 || !is_leaf && errors.is_empty(), "{what}");
                 // Still in key order, because the root lists the next leaves.
                 let mut left = all.iter().filter(|row| rows.contains(row));
@@ -246,10 +249,10 @@ fn a_damaged_pfs_page_costs_no_rows_and_is_reported_where_it_is_relied_on() {
                     hurt.rows(&table).unwrap().partition(Result::is_ok);
                 let rows: Vec<_> = rows.into_iter().map(Result::unwrap).collect();
                 assert_eq!(rows, all, "{what}");
-                let told = errors.iter().filter_map(|e| e.as_ref().err()?.page());
+                let reported = errors.iter().filter_map(|e| e.as_ref().err()?.page());
                 let heap = usize::from(table.is_heap && !all.is_empty());
                 assert!(
-                    told.eq(std::iter::repeat_n(PageId::new(1, 1), heap)),
+                    reported.eq(std::iter::repeat_n(PageId::new(1, 1), heap)),
                     "{what}"
                 );
                 heaps += heap;

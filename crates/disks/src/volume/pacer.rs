@@ -62,7 +62,7 @@ pub(super) struct Pacer {
 }
 
 /// Requests under way.
-#[must_use = "a request that nobody waits for costs no time"]
+#[must_use = "a request without a waiter costs no time"]
 pub(super) struct Pending<'a> {
     shared: &'a Shared,
     ticket: Option<Arc<Ticket>>,

@@ -185,7 +185,7 @@ impl Database {
         Ok(data)
     }
 
-    /// Lets the checkpoints to come write a new file, and its header tell of those that were. The catalog may
+    /// Lets later checkpoints write a new file, and records the earlier ones in its header. The catalog may
     /// name it afterwards only: a file that it names and that lies behind a checkpoint is taken for an old
     /// copy at the next open.
     fn join_checkpoints(&self, id: FileId, data: &Guarded) -> Result<(), EngineError> {

@@ -69,7 +69,7 @@ pub struct Shrunk {
     /// What it could be shrunk to.
     pub estimated_pages: u64,
     /// Why it did not become smaller, or not as small as it was to be.
-    pub told: Vec<Message>,
+    pub reported: Vec<Message>,
 }
 
 /// An index that is to move, or all of a table.
@@ -141,7 +141,7 @@ impl Database {
         &self,
         entry: &FileEntry,
         was_pages: u32,
-        told: Vec<Message>,
+        reported: Vec<Message>,
     ) -> Result<Shrunk, EngineError> {
         let usage = self.space.usage()?;
         let usage = usage.iter().find(|f| f.file == entry.id);
@@ -153,7 +153,7 @@ impl Database {
             least_pages: u64::from(self.space.least_size(entry.id)?),
             used_pages: used,
             estimated_pages: used,
-            told,
+            reported,
         })
     }
 
@@ -343,7 +343,7 @@ impl Database {
         let log = self.store.log();
         let was_pages = self.log_pages()?;
         let target = how.target().unwrap_or(0).saturating_mul(PAGE_SIZE as u64);
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         // NOTRUNCATE leaves log files as they are.
         if !matches!(how, Shrink::Move(_)) {
             self.checkpoint()?;
@@ -355,7 +355,7 @@ impl Database {
             self.keeper.log_resized.store(true, Ordering::Release);
             self.note_log_size()?;
             if target > 0 {
-                told.extend(self.why_kept(kept, target));
+                reported.extend(self.why_kept(kept, target));
             }
         }
         let size_pages = self.log_pages()?;
@@ -368,7 +368,7 @@ impl Database {
             least_pages: size_pages,
             used_pages: size_pages / whole * whole,
             estimated_pages: size_pages / whole * whole,
-            told,
+            reported,
         })
     }
 

@@ -3,10 +3,10 @@
 //! # When the log asks for one
 //! A checkpoint lets the log before its begin be reused, but only when it is over: while it writes, the
 //! sessions go on filling the log. So it has to begin while there is room for what comes meanwhile. How much
-//! that is, the last checkpoints tell: so many bytes of log came while one wrote what so many had made dirty
-//! ([`Pressure`]). Where pages are written as fast as the log fills, that is at a third of the log; where
-//! nothing comes meanwhile, at 70%, as SQL Server does. An alarm of the log wakes the checkpointer at that
-//! point, since a small log is full long before the next look.
+//! that is follows from the last checkpoints: so many bytes of log came while one wrote what so many had
+//! made dirty ([`Pressure`]). Where pages are written as fast as the log fills, that is at a third of the
+//! log; where nothing comes meanwhile, at 70%, as SQL Server does. An alarm of the log wakes the
+//! checkpointer at that point, since a small log is full long before the next look.
 
 use crate::database::Database;
 use crate::keeper::would_free;
@@ -34,7 +34,7 @@ const SPARE_SHARE: f64 = 0.1;
 const SURPRISE: f64 = 1.25;
 /// How much of the highest pressure so far stays when the next one is lower.
 const FADE: f64 = 0.7;
-/// Checkpoints that cover less than this part of the log tell nothing of the pressure.
+/// Checkpoints that cover less than this part of the log say nothing about the pressure.
 const TELLING_PART: u64 = 32;
 /// Pages that a restart is taken to read and redo in a second, before anything was measured: random reads of
 /// one device.
@@ -131,7 +131,7 @@ enum Due {
 }
 
 impl Database {
-    /// Does what is due, and tells what it was.
+    /// Does what is due, and returns what it was.
     fn look(&self, memory: &mut Memory) -> Result<Due, EngineError> {
         self.store.log().check()?;
         self.store.check()?;
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_nobody_fills_meanwhile_is_cut_at_seventy_percent() {
+    fn a_log_that_is_not_filled_meanwhile_is_cut_at_seventy_percent() {
         let mut pressure = Pressure::UNKNOWN;
         (0..30).for_each(|_| pressure.learn(20 * MB, 0));
         assert_eq!(pressure.due_bytes(100 * MB, MB), 70 * MB);

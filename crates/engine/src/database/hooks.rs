@@ -31,7 +31,7 @@ impl fmt::Debug for Hooks {
 }
 
 impl Hooks {
-    /// From now on there is a database to tell.
+    /// From now on there is a database to notify.
     pub(crate) fn bind(&self, database: &Arc<Database>) {
         let _ = self.database.set(Arc::downgrade(database));
     }

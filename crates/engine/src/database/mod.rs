@@ -97,7 +97,7 @@ impl Database {
 
     /// Messages to report to the client that opened the database, such as that its log is a new one. The
     /// second call returns none.
-    pub fn take_told(&self) -> Vec<Message> {
+    pub fn take_messages(&self) -> Vec<Message> {
         std::mem::take(&mut *self.messages.lock())
     }
 }

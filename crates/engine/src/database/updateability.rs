@@ -66,7 +66,7 @@ impl Database {
             true => self.rest()?,
             false => self.wake()?,
         }
-        self.tell(read_only);
+        self.log_option(read_only);
         Ok(())
     }
 
@@ -92,7 +92,7 @@ impl Database {
         self.start_background()
     }
 
-    fn tell(&self, read_only: bool) {
+    fn log_option(&self, read_only: bool) {
         let session = furrow_observe::task::current().session_id();
         let option = if read_only { "READ_ONLY" } else { "READ_WRITE" };
         let name = &self.name;

@@ -134,7 +134,7 @@ impl Candidate {
         }
     }
 
-    /// It is the right one: puts back the pages that were torn, and tells how many.
+    /// It is the right one: puts back the pages that were torn, and returns how many.
     ///
     /// A double-write file that is missing was left behind when the data file was moved: there is nothing to
     /// put back, and a new one is made.

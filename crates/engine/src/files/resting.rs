@@ -149,8 +149,8 @@ impl RestingFiles {
         namesake.into_iter().chain(beside).chain(recorded).collect()
     }
 
-    /// Whether a file of a database of our own was let go together with the primary one. In SQL Server's
-    /// files nothing tells.
+    /// Whether a file of a database of our own was let go together with the primary one. SQL Server's
+    /// files do not record it.
     fn rests(&self, header: &FileHeader) -> bool {
         let boot = Pages::new(self)
             .page(BOOT_PAGE)

@@ -192,7 +192,7 @@ pub(crate) struct Found {
 }
 
 /// The rows of `sysprufiles` as far as they lie in files that `known` names: at a restart, when the primary
-/// file is redone and the catalog has to tell where the others are. No tree can be opened yet, so pages are
+/// file is redone and the catalog gives the places of the others. No tree can be opened yet, so pages are
 /// walked.
 pub(crate) fn files_in_pool(
     store: &Store,

@@ -173,12 +173,12 @@ impl Database {
         }
         let levels = self.levels_of(index, check)?;
         let depth = levels.len() as u8;
-        let told = match closely {
+        let reported = match closely {
             Closely::Detailed => levels.len(),
             Closely::Limited | Closely::Sampled => 1,
         };
         let mut stats = Vec::new();
-        for (level, pages) in (0..).zip(levels.iter().rev().take(told)) {
+        for (level, pages) in (0..).zip(levels.iter().rev().take(reported)) {
             stats.push(LevelStats {
                 depth,
                 level,

@@ -144,7 +144,7 @@ impl Instance {
         })?;
         let volume = &*self.shared.volume;
         for plan in &old {
-            // Whose file it is can be past telling, where it is damaged.
+            // A damaged file may not show which database it belongs to.
             match spec.replace {
                 true => remove_any(volume, &plan.path)?,
                 false => drop(remove_own(volume, &plan.path, Guid(listed.binding))?),

@@ -100,9 +100,9 @@ fn redo_primary(opening: &mut Opening<'_>) -> Result<(), EngineError> {
     match done {
         Ok(_) | Err(RecoveryError::Broken { .. } | RecoveryError::Redo { .. }) => Ok(()),
         Err(error) => {
-            let tell = |text: &str| opening.shared.error_log.write(Source::Server, text);
+            let warn = |text: &str| opening.shared.error_log.write(Source::Server, text);
             let path = opening.log_file.path();
-            Err(log_error(path, error, &opening.name, &tell))
+            Err(log_error(path, error, &opening.name, &warn))
         }
     }
 }

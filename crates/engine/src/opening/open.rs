@@ -2,7 +2,7 @@
 //!
 //! 1. The primary file is opened, which locks it; header and boot page are proven to be ours. A page that
 //!    was torn is read from the file's double-write file.
-//! 2. `sysfiles1` at (1:32), which never changes after creation, tells where the log is. Analysis reads it.
+//! 2. `sysfiles1` at (1:32), which never changes after creation, has the path of the log. Analysis reads it.
 //!    Only when the file was found to belong to the log, torn pages are put back, as far as the log reaches.
 //! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
 //!    known; the files it names are opened and proven, then repaired and redone, until no more are found.
@@ -130,7 +130,7 @@ pub(super) struct Opening<'a> {
     /// the boot page's LSN.
     at_rest: Option<(FileHeader, Lsn)>,
     /// What there is to say to who asked for the database.
-    told: Vec<Message>,
+    reported: Vec<Message>,
 }
 
 /// Opens and recovers the database with this primary file, under this name.
@@ -149,7 +149,7 @@ pub(crate) fn open(
     let lost = leftover != Leftover::Nothing;
     let mut opening = begin(shared, (id, name), moved, (primary, lost))?;
     if lost {
-        opening.told.push(log_rebuilt(name));
+        opening.reported.push(log_rebuilt(name));
     }
     opening.redo_all()?;
     let database = opening.finish(begun)?;
@@ -177,18 +177,18 @@ fn say(shared: &Shared, message: &Message) {
         .write_message(Source::SystemSpid(session), message);
 }
 
-/// What is wrong with a log file, in SQL Server's words; `tell` hears what they leave out.
+/// What is wrong with a log file, in SQL Server's words; `warn` gets what they leave out.
 pub(super) fn log_error(
     path: &Path,
     e: RecoveryError,
     name: &str,
-    tell: &dyn Fn(&str),
+    warn: &dyn Fn(&str),
 ) -> EngineError {
     let shown = || Arg::from(path.display().to_string());
     match e {
         RecoveryError::NoCheckpoint(_)
         | RecoveryError::Log(LogError::Damaged(_) | LogError::Missing(_)) => {
-            tell(&format!("{}: {e}.", path.display()));
+            warn(&format!("{}: {e}.", path.display()));
             EngineError::refused(9004, &[name.into()])
         }
         RecoveryError::Log(LogError::NotALog(_)) => {
@@ -244,8 +244,8 @@ pub(super) fn begin<'a>(
         None => {
             let (file, binding, config) = opened;
             let analysis = analyse(file, binding, (config, chain.unwrap_or(Lsn::MAX)));
-            let tell = |text: &str| shared.error_log.write(Source::Server, text);
-            let analysis = analysis.map_err(|e| log_error(path, e, name, &tell))?;
+            let warn = |text: &str| shared.error_log.write(Source::Server, text);
+            let analysis = analysis.map_err(|e| log_error(path, e, name, &warn))?;
             moved.prove_end(analysis.end)?;
             primary = primary.up_to(analysis.end)?;
             prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
@@ -285,7 +285,7 @@ pub(super) fn begin<'a>(
         phases,
         at_rest: found.made.is_some().then_some((primary_header, boot_lsn)),
         new_log: found.made,
-        told: found.told,
+        reported: found.reported,
     })
 }
 
@@ -300,8 +300,8 @@ impl Opening<'_> {
         let log = Arc::clone(&self.log_file);
         let done = redo(&self.store, log, span, wanted, &|txn| losers.contains(&txn));
         let path = self.log_file.path();
-        let tell = |text: &str| self.shared.error_log.write(Source::Server, text);
-        let done = done.map_err(|e| log_error(path, e, &self.name, &tell))?;
+        let warn = |text: &str| self.shared.error_log.write(Source::Server, text);
+        let done = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
         self.redone.applied += done.applied;
         self.redone.skipped += done.skipped;
         self.redone.rebuilt += done.rebuilt;
@@ -370,7 +370,7 @@ impl Opening<'_> {
         let ours = header.binding == self.binding && header.file_guid == row.guid;
         // One that is older than the log's checkpoint lacks what recovery does not bring back; one that is
         // newer than the log has what recovery knows nothing of. Without the old log only the files
-        // themselves tell.
+        // themselves show it.
         let rests = |(primary, boot_lsn): &(FileHeader, Lsn)| header.rests_with(primary, *boot_lsn);
         let together = self.at_rest.as_ref().is_none_or(rests);
         let analysis = &self.analysis;
@@ -540,9 +540,9 @@ impl Opening<'_> {
             }
             database.settle_opened(defunct, read_only)?;
         }
-        self.told.iter().for_each(|word| say(self.shared, word));
-        *database.messages.lock() = self.told;
-        database.tell_recovered(&self.analysis, undone, begun, self.phases);
+        self.reported.iter().for_each(|word| say(self.shared, word));
+        *database.messages.lock() = self.reported;
+        database.report_recovered(&self.analysis, undone, begun, self.phases);
         database.state.set(DatabaseState::Online);
         Ok(database)
     }
@@ -653,7 +653,7 @@ impl Database {
         }
     }
 
-    fn tell_recovered(&self, analysis: &Analysis, undone: u64, begun: Moment, phases: Phases) {
+    fn report_recovered(&self, analysis: &Analysis, undone: u64, begun: Moment, phases: Phases) {
         if analysis.clean {
             return;
         }

@@ -41,7 +41,7 @@ pub(crate) struct FoundLog<'s> {
     /// Of a new one: removed again unless the database comes so far that it needs it.
     pub(crate) made: Option<Made<'s>>,
     /// What there is to say about that.
-    pub(crate) told: Vec<Message>,
+    pub(crate) reported: Vec<Message>,
 }
 
 /// Opens the log, or makes a new one if it is lost and that may be: at an attach, or because an EMERGENCY
@@ -64,12 +64,12 @@ pub(crate) fn find_log<'s>(
         |file: &dyn File| Ok::<_, EngineError>(!discard && !is_unfinished(file, binding.0)?);
     let lost = match shared.volume.open(&path, Open::Existing, Access::Log) {
         Ok(file) if needed || !may_be_made || is_log(&*file)? => {
-            let (made, told) = (None, Vec::new());
+            let (made, reported) = (None, Vec::new());
             return Ok(FoundLog {
                 file,
                 path,
                 made,
-                told,
+                reported,
             });
         }
         Ok(file) => {
@@ -104,7 +104,7 @@ pub(crate) fn find_log<'s>(
         file,
         path,
         made: Some(made),
-        told: vec![inactive, new],
+        reported: vec![inactive, new],
     })
 }
 

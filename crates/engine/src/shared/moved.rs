@@ -82,8 +82,8 @@ impl Moved {
             return Ok(restored.clone());
         }
         let name = recorded.file_name();
-        if let Some(told) = self.paths.iter().find(|p| p.file_name() == name) {
-            return Ok(told.clone());
+        if let Some(reported) = self.paths.iter().find(|p| p.file_name() == name) {
+            return Ok(reported.clone());
         }
         let beside = name.map(|name| self.home.join(name));
         match beside {

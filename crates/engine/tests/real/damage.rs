@@ -34,7 +34,7 @@ fn page_mut(bytes: &mut [u8], page: PageId) -> &mut PageBuf {
     bytes[start..].first_chunk_mut().unwrap()
 }
 
-/// Changes a page, which is whole afterwards as far as its checksum tells.
+/// Changes a page, which is whole afterwards as far as its checksum shows.
 fn edit(bytes: &mut [u8], page: PageId, change: impl FnOnce(&mut PageBuf)) {
     let page = page_mut(bytes, page);
     assert!(Page::new(page).flags().has(PageFlags::CHECKSUM));

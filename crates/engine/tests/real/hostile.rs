@@ -29,7 +29,7 @@ fn page_at(bytes: &mut [u8], number: usize) -> &mut PageBuf {
     bytes[number * PAGE_SIZE..].first_chunk_mut().unwrap()
 }
 
-/// Changes some bytes of some pages, which are whole afterwards as far as their checksums tell: mostly where
+/// Changes some bytes of some pages, which are whole afterwards as far as their checksums show: mostly where
 /// headers, slots and the starts of records lie.
 fn injure(bytes: &mut [u8], random: &mut StdRng) {
     let pages = bytes.len() / PAGE_SIZE;

@@ -128,16 +128,16 @@ fn beside_writers(seed: u64, checks: usize) {
                 Depth::Full
             };
             let checked = check(house, depth);
-            let told: Vec<String> = checked
+            let reported: Vec<String> = checked
                 .report
                 .findings
                 .iter()
                 .map(ToString::to_string)
                 .collect();
             assert!(
-                told.is_empty(),
+                reported.is_empty(),
                 "seed {seed}, check {round}: {}",
-                told.join("\n")
+                reported.join("\n")
             );
             assert!(checked.snapshot.is_some_and(|snapshot| snapshot.recovered));
         }

@@ -205,7 +205,7 @@ fn set_page(session: &mut Session, table: &Arc<Table>, id: i64) -> Result<bool, 
 }
 
 #[test]
-fn a_deadlock_over_pages_is_told_with_file_page_and_table() {
+fn a_deadlock_over_pages_is_reported_with_file_page_and_table() {
     let house = house();
     let spec = TableSpec::new("accounts")
         .column(ColumnSpec::new("id", bigint()).not_null())

@@ -133,8 +133,8 @@ fn a_database_without_its_log_is_read_in_emergency_and_repaired() {
         assert_eq!(findings(&instance), Vec::<String>::new(), "{hurt:?}");
         let database = instance.database("Db").unwrap();
         assert_eq!(database.options().user_access, UserAccess::Single);
-        let told = database.take_told();
-        let text = told.iter().map(|m| m.text.clone()).collect::<String>();
+        let reported = database.take_messages();
+        let text = reported.iter().map(|m| m.text.clone()).collect::<String>();
         assert!(text.contains("has been rebuilt"), "{text}");
         let mut session = Session::new(&database).unwrap();
         let table = session.table("c").unwrap();
@@ -165,7 +165,7 @@ fn a_sound_database_leaves_emergency_with_nothing_lost() {
     assert_eq!(state(&instance), DatabaseState::Online);
     let database = instance.database("Db").unwrap();
     assert!(
-        database.take_told().is_empty(),
+        database.take_messages().is_empty(),
         "its log is the one that it had"
     );
     drop(database);

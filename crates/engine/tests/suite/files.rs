@@ -406,7 +406,7 @@ fn files_that_are_moved_while_the_database_is_closed_are_found_where_they_were_s
     for (file, _, to) in &moves {
         instance.relocate_file("db", file, Path::new(to)).unwrap();
     }
-    // The views tell of the new places; the files are where they were.
+    // The views show the new places; the files are where they were.
     for (file, to) in database.file_list().unwrap().iter().zip(&moves) {
         assert_eq!(file.path, Path::new(&to.2));
         assert!(volume.exists(Path::new(&to.1)).unwrap());

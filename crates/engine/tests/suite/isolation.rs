@@ -322,13 +322,14 @@ fn a_reader_waits_for_a_commit_and_then_sees_it() {
     set(&mut writer, &table, 50, 9).unwrap();
     writer.insert(&table, &[n(51), Value::Int(0)]).unwrap();
     thread::scope(|scope| {
-        let (told, hear) = mpsc::channel();
+        let (reported, hear) = mpsc::channel();
         let (house, table) = (&house, &table);
         scope.spawn(move || {
             let mut session = house.session();
-            told.send(None).unwrap();
+            reported.send(None).unwrap();
             let found = ids(&mut session, table, &ScanSpec::default()).unwrap();
-            told.send(Some((found.len(), value(&mut session, table, 50).unwrap())))
+            reported
+                .send(Some((found.len(), value(&mut session, table, 50).unwrap())))
                 .unwrap();
         });
         assert_eq!(hear.recv().unwrap(), None);

@@ -150,7 +150,7 @@ fn a_long_transaction_makes_the_log_grow_and_the_growth_is_known_after_a_restart
 }
 
 #[test]
-fn a_transaction_that_fills_the_log_is_told_so_and_can_be_rolled_back() {
+fn a_transaction_that_fills_the_log_is_reported_so_and_can_be_rolled_back() {
     let volume = memory();
     let instance = start(&volume);
     let spec = spec(Path::new("d"), log_file().no_growth());
@@ -267,10 +267,10 @@ fn data_files_grow_in_turn_until_their_limit_and_then_the_filegroup_is_full() {
     assert!(text.contains(expected), "{text}");
     let expected = "in database 'Db' because the 'PRIMARY' filegroup is full.";
     assert!(text.contains(expected), "{text}");
-    let told = instance.error_log().tail(20);
+    let reported = instance.error_log().tail(20);
     assert!(
-        told.iter().any(|line| line.text.contains(expected)),
-        "{told:?}"
+        reported.iter().any(|line| line.text.contains(expected)),
+        "{reported:?}"
     );
     let count = ids(&database).len();
     let sizes = |d: &Database| -> Vec<u64> {
@@ -460,7 +460,7 @@ fn a_log_that_fails_makes_the_database_suspect_and_recovery_keeps_what_was_ackno
     drop((session, table, database));
     let database = instance.reopen_database("Db").unwrap();
     let left = ids(&database).len();
-    // The row that was refused may be there or not: nobody was told that it is.
+    // The row that was refused may be there or not: nobody was reported that it is.
     assert!((50..=51).contains(&left), "{left}");
 }
 

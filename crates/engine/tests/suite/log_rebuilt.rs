@@ -81,8 +81,8 @@ fn after_a_clean_shutdown_a_lost_log_is_made_anew() {
     let volume = without_log();
     let instance = start(&volume).unwrap();
     let database = attach(&instance).unwrap();
-    let told: Vec<u32> = database.take_told().iter().map(|m| m.number).collect();
-    assert_eq!(told, [5111, 5182]);
+    let reported: Vec<u32> = database.take_messages().iter().map(|m| m.number).collect();
+    assert_eq!(reported, [5111, 5182]);
     assert_eq!(volume.contents(Path::new(LOG)).unwrap().len(), 1 << 20);
     assert_eq!(ids(&database), [0, 1, 2]);
     put(&database, 3..40);
@@ -93,7 +93,7 @@ fn after_a_clean_shutdown_a_lost_log_is_made_anew() {
     let instance = start(&volume).unwrap();
     let database = instance.database("Db").unwrap();
     assert_eq!(ids(&database).len(), 40);
-    assert_eq!(database.take_told(), []);
+    assert_eq!(database.take_messages(), []);
 }
 
 #[test]

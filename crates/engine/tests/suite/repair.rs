@@ -68,15 +68,15 @@ fn a_repair_keeps_every_row_that_is_not_on_the_damaged_page() {
     let (house, page) = damaged();
     let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
     drop(house);
-    let mut told = 0;
+    let mut reported = 0;
     let repaired = instance
         .repair_database(&name, &Options::default(), &mut |repaired| {
-            told = repaired.losses.len();
+            reported = repaired.losses.len();
             true
         })
         .unwrap();
     assert!(repaired.left.is_empty(), "{:?}", repaired.left);
-    assert_eq!((told, repaired.losses.len()), (1, 1));
+    assert_eq!((reported, repaired.losses.len()), (1, 1));
     let lost: Vec<PageId> = repaired.losses[0].pages.iter().copied().collect();
     assert_eq!(lost, [page]);
     let db = instance.database(&name).unwrap();

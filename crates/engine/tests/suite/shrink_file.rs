@@ -73,7 +73,7 @@ fn what_lies_at_the_end_moves_to_the_front() {
         .unwrap();
     assert_eq!(done.was_pages, cut.size_pages);
     assert!(done.size_pages < cut.size_pages / 2, "{done:?}");
-    assert!(done.size_pages >= done.used_pages && done.told.is_empty());
+    assert!(done.size_pages >= done.used_pages && done.reported.is_empty());
     assert_eq!(bytes(&house, "d/data.mdf"), done.size_pages * 8192);
     as_expected(&mut session, &expected);
     let house = house.restart(true, vec![session]);
@@ -91,7 +91,7 @@ fn what_lies_at_the_end_moves_to_the_front() {
 }
 
 #[test]
-fn a_file_keeps_the_size_that_it_was_made_with_unless_told() {
+fn a_file_keeps_the_size_that_it_was_made_with_unless_reported() {
     let house = house();
     let mut session = house.session();
     let expected = hollow(&house, &mut session);
@@ -102,7 +102,7 @@ fn a_file_keeps_the_size_that_it_was_made_with_unless_told() {
     let larger = Shrink::Full(Some(1 << 20));
     let refused = house.db.shrink_file("data", larger).unwrap();
     assert_eq!(refused.size_pages, done.size_pages);
-    assert_eq!(refused.told[0].number, 5241);
+    assert_eq!(refused.reported[0].number, 5241);
     as_expected(&mut session, &expected);
     let missing = house.db.shrink_file("none", Shrink::Cut).unwrap_err();
     assert_eq!(missing.number(), 8985);
@@ -159,7 +159,7 @@ fn the_log_becomes_smaller_and_goes_on() {
         .db
         .shrink_file("log", Shrink::Full(Some(128)))
         .unwrap();
-    assert!(matches!(again.told[0].number, 9006 | 9008), "{again:?}");
+    assert!(matches!(again.reported[0].number, 9006 | 9008), "{again:?}");
     as_expected(&mut session, &expected);
     let more = session.create_table(&spec("more", true)).unwrap();
     fill(&mut session, &more, 500);
@@ -186,7 +186,7 @@ fn the_log_keeps_what_a_transaction_needs() {
         .db
         .shrink_file("log", Shrink::Full(Some(128)))
         .unwrap();
-    assert_eq!(done.told.len(), 1, "{done:?}");
+    assert_eq!(done.reported.len(), 1, "{done:?}");
     session.rollback().unwrap();
     assert!(rows(&mut session, &table).is_empty());
     drop(table);
@@ -197,7 +197,7 @@ fn the_log_keeps_what_a_transaction_needs() {
 }
 
 #[test]
-fn how_much_is_done_is_told_while_a_file_becomes_smaller() {
+fn how_much_is_done_is_reported_while_a_file_becomes_smaller() {
     let house = house();
     let mut session = house.session();
     let expected = hollow(&house, &mut session);

@@ -662,8 +662,8 @@ fn meanwhile(look: fn(&Instance) -> u32) -> u32 {
             return;
         }
         let (other, sender) = (Arc::clone(&other), done.0.clone());
-        let (told, heard) = mpsc::channel();
-        let look = move || told.send(look(&other)).unwrap();
+        let (reported, heard) = mpsc::channel();
+        let look = move || reported.send(look(&other)).unwrap();
         furrow_io::thread::spawn_named("other", look).unwrap();
         let made = heard.recv_timeout(std::time::Duration::from_secs(60));
         sender.send(made.unwrap_or(0)).unwrap();

@@ -276,11 +276,13 @@ impl<'c, R: Rows> Running<'c, R> {
                 state
             }
             // The first frame is gone through as those are that begin with their partition.
-            _ if is_first && frame.start == self.part.start => self.anew(&frame, cx)?,
-            _ if frame.len() < FEW_ROWS || self.feed.argument.is_none() => self.anew(&frame, cx)?,
+            _ if is_first && frame.start == self.part.start => self.recompute(&frame, cx)?,
+            _ if frame.len() < FEW_ROWS || self.feed.argument.is_none() => {
+                self.recompute(&frame, cx)?
+            }
             _ => match self.tree.of(&frame, &mut self.feed, cx) {
                 // The sum of a part may pass the end of its type where that of the whole does not.
-                Err(e) if e.number() == OVERFLOW => self.anew(&frame, cx)?,
+                Err(e) if e.number() == OVERFLOW => self.recompute(&frame, cx)?,
                 state => state?,
             },
         };
@@ -291,7 +293,7 @@ impl<'c, R: Rows> Running<'c, R> {
     }
 
     /// The aggregate of a frame, row by row.
-    fn anew(&mut self, frame: &Range<usize>, cx: &mut Context) -> Result<Accumulator> {
+    fn recompute(&mut self, frame: &Range<usize>, cx: &mut Context) -> Result<Accumulator> {
         let mut state = self.feed.bound.start();
         self.feed
             .rows(&mut state, &mut self.rows, frame.clone(), cx)?;

@@ -4,7 +4,7 @@ use super::*;
 use crate::testing::{made, run_blocks};
 
 #[test]
-fn files_on_two_modelled_arrays_and_one_added_file_are_told_apart() {
+fn files_on_two_modelled_arrays_and_one_added_file_are_distinguished() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let words = "--files 1,2 --places two,added --total 4MB --connections 4 --log 2MB --half nvme \

@@ -150,7 +150,7 @@ fn shares(results: &Results, key: &str) -> Vec<(String, f64)> {
     sums
 }
 
-fn told(shares: &[(String, f64)]) -> String {
+fn reported(shares: &[(String, f64)]) -> String {
     let words: Vec<String> = shares
         .iter()
         .take(3)
@@ -186,7 +186,11 @@ fn top_waits(results: &Results) -> Statement {
     let one = shares(results, "1");
     let first = one.first()?.0.clone();
     let text = "PAGELATCH_EX waits come first, PAGELATCH_SH second, WRITELOG third.";
-    Some((text.to_string(), told(&one), Some(first == "PAGELATCH_EX")))
+    Some((
+        text.to_string(),
+        reported(&one),
+        Some(first == "PAGELATCH_EX"),
+    ))
 }
 
 fn written_evenly(results: &Results) -> Statement {

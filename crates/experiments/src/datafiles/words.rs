@@ -76,7 +76,7 @@ pub(super) fn apply(files: u64, file_bytes: u64) -> (String, String) {
     (lines(&add), lines(&remove))
 }
 
-/// What the experiment does not tell.
+/// What the experiment does not show.
 pub(super) fn limits(options: &Options) -> Vec<String> {
     let mut limits = vec![
         format!(

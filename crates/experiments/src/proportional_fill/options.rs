@@ -170,7 +170,7 @@ impl Options {
         settings
     }
 
-    /// What the experiment does not tell.
+    /// What the experiment does not show.
     pub(super) fn limits(&self) -> Vec<String> {
         vec![
             "Skip targets are recalculated after 8,192 extents (512 MB): a load that writes less sees those \

@@ -372,7 +372,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn rates_are_measured_on_any_volume_and_failures_are_told() {
+    fn rates_are_measured_on_any_volume_and_failures_are_reported() {
         let volume = MemoryVolume::new();
         let volumes = [PathBuf::from("/v"), PathBuf::from("/w")];
         let place = RunPlace::new(&volumes, None, 2, "t");

@@ -1,4 +1,4 @@
-//! `furrow inspect` on damaged files: told as SQL Server tells it, and the reading goes on.
+//! `furrow inspect` on damaged files: reported as SQL Server does, and the reading goes on.
 
 use super::inspect::{bytes, json, samples};
 use super::*;
@@ -12,7 +12,7 @@ fn write(path: &Path, bytes: &[u8]) {
 }
 
 #[test]
-fn a_damaged_page_is_told_as_824_and_everything_else_is_read() {
+fn a_damaged_page_is_reported_as_824_and_everything_else_is_read() {
     let Some(dir) = samples() else { return };
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("hurt.mdf");
@@ -32,15 +32,15 @@ fn a_damaged_page_is_told_as_824_and_everything_else_is_read() {
     write(&path, &damaged);
     let output = run(&["inspect", text(&path), "--json"]);
     assert_eq!(output.status.code(), Some(1));
-    let told: Value = serde_json::from_str(&out(&output)).unwrap();
-    assert_eq!(told["bad_pages"], serde_json::json!([number]));
+    let reported: Value = serde_json::from_str(&out(&output)).unwrap();
+    assert_eq!(reported["bad_pages"], serde_json::json!([number]));
     assert!(
         err(&output).contains("Msg 824, Level 24"),
         "{}",
         err(&output)
     );
     let rows = |name: &str| {
-        let tables = told["tables"].as_array().unwrap();
+        let tables = reported["tables"].as_array().unwrap();
         tables.iter().find(|t| t["name"] == name).unwrap()["rows"]
             .as_u64()
             .unwrap()
@@ -65,7 +65,7 @@ fn a_damaged_page_is_told_as_824_and_everything_else_is_read() {
 }
 
 #[test]
-fn a_file_that_is_cut_off_is_told_so_before_all_that_it_lacks() {
+fn a_file_that_is_cut_off_is_reported_so_before_all_that_it_lacks() {
     let Some(dir) = samples() else { return };
     let scratch = tempfile::tempdir().unwrap();
     let path = scratch.path().join("short.mdf");
@@ -75,12 +75,12 @@ fn a_file_that_is_cut_off_is_told_so_before_all_that_it_lacks() {
     write(&path, &whole);
     let inspected = run(&["inspect", text(&path), "--verify"]);
     assert_eq!(inspected.status.code(), Some(1));
-    let told = format!("its header counts {pages} pages, it has {}", pages - 8);
-    assert!(err(&inspected).contains(&told), "{}", err(&inspected));
+    let reported = format!("its header counts {pages} pages, it has {}", pages - 8);
+    assert!(err(&inspected).contains(&reported), "{}", err(&inspected));
     let checked = run(&["check", text(&path), "--json"]);
     assert_eq!(checked.status.code(), Some(1));
-    let told: Value = serde_json::from_str(&out(&checked)).unwrap();
-    assert_eq!(told["findings"][0]["number"], 5125);
+    let reported: Value = serde_json::from_str(&out(&checked)).unwrap();
+    assert_eq!(reported["findings"][0]["number"], 5125);
 }
 
 #[test]

@@ -51,12 +51,16 @@ fn every_page(sound: &Path, tables: &[&str]) {
                 &["check", "--quiet", text(&path)],
             ] {
                 let output = run(words);
-                let told = out(&output) + &err(&output);
-                assert_eq!(output.status.code(), Some(1), "{what}: {words:?}: {told}");
+                let reported = out(&output) + &err(&output);
+                assert_eq!(
+                    output.status.code(),
+                    Some(1),
+                    "{what}: {words:?}: {reported}"
+                );
                 let page = format!("1:{number})");
                 assert!(
-                    told.contains(&page),
-                    "{what}: {words:?} names no {page}: {told}"
+                    reported.contains(&page),
+                    "{what}: {words:?} names no {page}: {reported}"
                 );
             }
             for (table, rows) in tables.iter().zip(&rows) {
@@ -67,9 +71,9 @@ fn every_page(sound: &Path, tables: &[&str]) {
                     code => panic!("{what}: {table}: {code:?}: {}", err(&output)),
                 }
             }
-            let (counted, told) = counted(&path, tables);
+            let (counted, reported) = counted(&path, tables);
             if let Some(counted) = counted {
-                assert_eq!(counted, counts, "{what}: {told}");
+                assert_eq!(counted, counts, "{what}: {reported}");
             }
         }
     }

@@ -51,20 +51,23 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
     assert!(results.published.is_some() && results.limits.len() > 4);
     the_build_is_named(&results);
 
-    let (shown, told) = (out(&output), err(&output));
+    let (shown, reported) = (out(&output), err(&output));
     assert!(shown.starts_with("SCREENING: "), "{shown}");
     assert!(
         shown.contains("report.html") && shown.lines().count() <= 31,
         "{shown}"
     );
     assert!(
-        told.contains("6 runs in 2 blocks, seed 5; would find a difference of"),
-        "{told}"
+        reported.contains("6 runs in 2 blocks, seed 5; would find a difference of"),
+        "{reported}"
     );
     assert_eq!(
-        told.lines().filter(|line| line.contains("done in")).count(),
+        reported
+            .lines()
+            .filter(|line| line.contains("done in"))
+            .count(),
         6,
-        "{told}"
+        "{reported}"
     );
     let page = content(&target.join("report.html"));
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("</html>"));
@@ -150,9 +153,9 @@ fn progress_for_tools_is_json_on_every_line() {
     let words = ["--json-progress", "--out", text(&target)];
     let output = furrow().args(SMALL).args(words).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
-    let told = err(&output);
-    assert!(told.lines().count() > 6 * 5);
-    for line in told.lines() {
+    let reported = err(&output);
+    assert!(reported.lines().count() > 6 * 5);
+    for line in reported.lines() {
         assert!(
             serde_json::from_str::<serde_json::Value>(line).is_ok(),
             "{line}"
@@ -240,7 +243,7 @@ fn proportional_fill_deals_evenly_to_equal_files_and_everything_to_one_that_was_
 }
 
 #[test]
-fn a_directory_removed_while_the_experiment_runs_is_told_and_ends_with_1() {
+fn a_directory_removed_while_the_experiment_runs_is_reported_and_ends_with_1() {
     let dir = tempfile::tempdir().unwrap();
     let target = dir.path().join("out");
     let data = dir.path().join("data");
@@ -259,9 +262,9 @@ fn a_directory_removed_while_the_experiment_runs_is_told_and_ends_with_1() {
     SystemVolume::new()
         .remove(&target.join("journal.jsonl"))
         .unwrap();
-    let told: Vec<String> = lines.map(Result::unwrap).collect();
-    let told = told.join("\n");
-    assert_eq!(child.wait().unwrap().code(), Some(1), "{told}");
-    assert!(told.contains("journal.jsonl was deleted"), "{told}");
+    let reported: Vec<String> = lines.map(Result::unwrap).collect();
+    let reported = reported.join("\n");
+    assert_eq!(child.wait().unwrap().code(), Some(1), "{reported}");
+    assert!(reported.contains("journal.jsonl was deleted"), "{reported}");
     assert_eq!(names(&data), Vec::<String>::new());
 }

@@ -257,9 +257,12 @@ fn a_pipe_a_device_or_a_socket_given_as_a_data_file_is_refused_at_once() {
             attaching(&theirs),
         ] {
             let output = within(&words);
-            let told = out(&output) + &err(&output);
-            assert!(!output.status.success(), "{words:?}: {told}");
-            assert!(told.to_lowercase().contains(what), "{words:?}: {told}");
+            let reported = out(&output) + &err(&output);
+            assert!(!output.status.success(), "{words:?}: {reported}");
+            assert!(
+                reported.to_lowercase().contains(what),
+                "{words:?}: {reported}"
+            );
         }
     }
     assert!(!within(&["inspect", "fill", text(&pipe)]).status.success());
@@ -289,9 +292,12 @@ fn a_pipe_in_the_place_of_a_log_or_a_double_write_file_is_refused_at_once() {
                 .success()
         );
         let output = within(&[&base[..], &["-Q", &attach]].concat());
-        let told = out(&output) + &err(&output);
-        assert!(numbers(&told).contains(&5120), "{name}: {told}");
-        assert!(told.contains("it is a named pipe"), "{name}: {told}");
+        let reported = out(&output) + &err(&output);
+        assert!(numbers(&reported).contains(&5120), "{name}: {reported}");
+        assert!(
+            reported.contains("it is a named pipe"),
+            "{name}: {reported}"
+        );
         moved(&aside, &path);
     }
     assert_eq!(numbers(&sql(scratch.path(), &attach)), NONE);
@@ -334,7 +340,7 @@ fn a_secondary_file_that_was_not_given_is_named_and_is_not_damage() {
     assert_eq!((both.status.code(), err(&both)), (Some(0), String::new()));
     let away = scratch.path().join("away.ndf");
     moved(&second, &away);
-    let told = "file 3 (b2.ndf) was not given: name every data file of the database, the primary file first";
+    let missing = "file 3 (b2.ndf) was not given: name every data file of the database, the primary file first";
     let f = text(&primary);
     for (words, code) in [
         (vec!["inspect", f], 1),
@@ -348,7 +354,7 @@ fn a_secondary_file_that_was_not_given_is_named_and_is_not_damage() {
         let output = run(&words);
         let errors = err(&output);
         assert_eq!(output.status.code(), Some(code), "{words:?}: {errors}");
-        assert_eq!(errors.matches(told).count(), 1, "{words:?}: {errors}");
+        assert_eq!(errors.matches(missing).count(), 1, "{words:?}: {errors}");
         assert!(
             !errors.contains("damaged") && !errors.contains("824"),
             "{words:?}: {errors}"
@@ -357,8 +363,11 @@ fn a_secondary_file_that_was_not_given_is_named_and_is_not_damage() {
     let opened = run(&["sql", "--open", f, "-Q", "SELECT 1"]);
     let errors = err(&opened);
     assert!(!opened.status.success());
-    let told = "File 3 (b2.ndf) was not given and does not lie beside the primary file";
-    assert!(errors.contains("5120") && errors.contains(told), "{errors}");
+    let reported = "File 3 (b2.ndf) was not given and does not lie beside the primary file";
+    assert!(
+        errors.contains("5120") && errors.contains(reported),
+        "{errors}"
+    );
 }
 
 #[test]

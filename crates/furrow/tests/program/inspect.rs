@@ -1,11 +1,11 @@
-//! `furrow inspect` on real files: what it tells is what is there, and the files stay as they are.
+//! `furrow inspect` on real files: what it prints is what is there, and the files stay as they are.
 
 use super::*;
 use furrow::{ColumnSpec, DataFile, Database, TableSpec, sql};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The directory of real files; absent ones are told.
+/// The directory of real files; absent ones are reported.
 pub(super) fn samples() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/samples");
     let dir = std::env::var_os("FURROW_SAMPLES").map_or(beside, PathBuf::from);
@@ -45,11 +45,11 @@ pub(super) fn json(words: &[&str]) -> Value {
 }
 
 #[test]
-fn what_is_told_of_every_real_file_is_the_truth_and_its_bytes_stay() {
+fn what_is_reported_of_every_real_file_is_the_truth_and_its_bytes_stay() {
     for (path, known) in truth() {
         let before = bytes(&path);
-        let told = json(&["inspect", text(&path), "--json"]);
-        let keys: Vec<&String> = told.as_object().unwrap().keys().collect();
+        let reported = json(&["inspect", text(&path), "--json"]);
+        let keys: Vec<&String> = reported.as_object().unwrap().keys().collect();
         let mut expected = vec![
             "file",
             "version",
@@ -66,7 +66,7 @@ fn what_is_told_of_every_real_file_is_the_truth_and_its_bytes_stay() {
         let mut sorted = keys.clone();
         sorted.sort();
         assert_eq!(sorted, expected);
-        assert_eq!(told["file"], text(&path));
+        assert_eq!(reported["file"], text(&path));
         for (ours, theirs) in [
             ("version", "version"),
             ("created_version", "create_version"),
@@ -77,9 +77,9 @@ fn what_is_told_of_every_real_file_is_the_truth_and_its_bytes_stay() {
             ("page_types", "page_type_histogram"),
             ("bad_pages", "bad_pages"),
         ] {
-            assert_eq!(told[ours], known[theirs], "{} {ours}", path.display());
+            assert_eq!(reported[ours], known[theirs], "{} {ours}", path.display());
         }
-        let tables: BTreeMap<String, Value> = told["tables"]
+        let tables: BTreeMap<String, Value> = reported["tables"]
             .as_array()
             .unwrap()
             .iter()
@@ -98,8 +98,8 @@ fn what_is_told_of_every_real_file_is_the_truth_and_its_bytes_stay() {
 }
 
 /// File id, free extents, skip target and share of each file.
-fn figures(told: &Value) -> Vec<(u64, u64, u64, f64)> {
-    let files = told["files"].as_array().unwrap().iter();
+fn figures(reported: &Value) -> Vec<(u64, u64, u64, f64)> {
+    let files = reported["files"].as_array().unwrap().iter();
     let number = |file: &Value, key: &str| file[key].as_u64().unwrap();
     files
         .map(|file| {
@@ -121,7 +121,7 @@ fn page_sized_rows() -> TableSpec {
         .primary_key(["id"])
 }
 
-/// What is foreseen of files of ours comes true: as many extents go into each file as were foretold.
+/// What is foreseen of files of ours comes true: as many extents go into each file as were predicted.
 #[test]
 fn what_fill_foresees_is_what_an_insert_load_then_does() {
     let dir = tempfile::tempdir().unwrap();
@@ -153,12 +153,12 @@ fn what_fill_foresees_is_what_an_insert_load_then_does() {
         text(dir.path()),
     ];
     assert_eq!(before, json(&by_directory));
-    let told = figures(&before);
-    let most = told.iter().map(|file| file.1).max().unwrap();
-    for (id, free, target, _) in &told {
+    let reported = figures(&before);
+    let most = reported.iter().map(|file| file.1).max().unwrap();
+    for (id, free, target, _) in &reported {
         assert_eq!(*target, (most / free).max(1), "file {id}");
     }
-    assert!((told.iter().map(|file| file.3).sum::<f64>() - 1.0).abs() < 1e-9);
+    assert!((reported.iter().map(|file| file.3).sum::<f64>() - 1.0).abs() < 1e-9);
 
     let db = Database::open(path("company.mdf")).unwrap();
     let mut session = db.session().unwrap();
@@ -170,11 +170,11 @@ fn what_fill_foresees_is_what_an_insert_load_then_does() {
     transaction.commit().unwrap();
     drop((session, table));
     db.close().unwrap();
-    for (before, after) in told.iter().zip(&figures(&json(&words))) {
-        let (taken, foretold) = ((before.1 - after.1) as f64, before.3 * 400.0);
+    for (before, after) in reported.iter().zip(&figures(&json(&words))) {
+        let (taken, predicted) = ((before.1 - after.1) as f64, before.3 * 400.0);
         assert!(
-            (taken - foretold).abs() <= 8.0,
-            "file {}: {taken} of {foretold}",
+            (taken - predicted).abs() <= 8.0,
+            "file {}: {taken} of {predicted}",
             before.0
         );
     }
@@ -208,15 +208,15 @@ fn one_file_that_takes_nearly_all_is_warned_of() {
     assert_eq!(err(&run(&["inspect", "fill", text(equal.path())])), "");
     // A real file, alone: it gets everything, and there is nothing to warn of.
     if let Some(dir) = samples() {
-        let told = json(&[
+        let reported = json(&[
             "inspect",
             "fill",
             "--json",
             text(&dir.join("mvcmusicstore-706.mdf")),
         ]);
-        assert_eq!(told["files"][0]["free_extents"], 14);
-        assert_eq!(told["files"][0]["skip_target"], 1);
-        assert_eq!(told["files"][0]["share"], 1.0);
+        assert_eq!(reported["files"][0]["free_extents"], 14);
+        assert_eq!(reported["files"][0]["skip_target"], 1);
+        assert_eq!(reported["files"][0]["share"], 1.0);
     }
     let wrong = run(&[
         "inspect",

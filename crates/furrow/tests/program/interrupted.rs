@@ -79,7 +79,7 @@ fn a_killed_experiment_goes_on_and_clears_away_what_the_kill_left() {
             .all(|ceiling| ceiling.limit.is_some())
     );
 
-    // Once more: everything is done, and is told again from the journal alone.
+    // Once more: everything is done, and is reported again from the journal alone.
     let again = resumed(&target);
     assert_eq!(again.status.code(), Some(0), "{}", err(&again));
     assert_eq!(super::results(&target).runs, results.runs);

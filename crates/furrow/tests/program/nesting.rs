@@ -21,7 +21,7 @@ fn run_script(script: String) -> Output {
     let mut input = child.stdin.take().unwrap();
     let writer = spawn_named("script", move || input.write_all(script.as_bytes()));
     let output = child.wait_with_output().unwrap();
-    // A process that died reads no more: its output tells.
+    // A process that died reads no more: its output shows it.
     let _ = writer.unwrap().join().unwrap();
     output
 }

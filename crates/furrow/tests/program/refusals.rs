@@ -4,9 +4,9 @@ use super::*;
 
 fn refused(words: &[&str], code: i32, part: &str) {
     let output = run(words);
-    let told = err(&output);
-    assert_eq!(output.status.code(), Some(code), "{words:?}: {told}");
-    assert!(told.contains(part), "{words:?}: {told}");
+    let reported = err(&output);
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {reported}");
+    assert!(reported.contains(part), "{words:?}: {reported}");
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_directory_with_an_experiment_in_it_is_not_begun_again() {
 }
 
 #[test]
-fn a_file_that_is_no_data_file_is_told_as_such() {
+fn a_file_that_is_no_data_file_is_reported_as_such() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("x.mdf");
     furrow_lab::journal::write_file(&SystemVolume::new(), &path, &vec![7; 20_000]).unwrap();

@@ -75,7 +75,7 @@ fn a_script_has_variables_includes_and_batches_that_run_many_times() {
 }
 
 #[test]
-fn an_error_is_printed_as_the_product_does_and_told_by_the_status_where_asked() {
+fn an_error_is_printed_as_the_product_does_and_reported_by_the_status_where_asked() {
     let directory = tempfile::tempdir().unwrap();
     let lenient = sql(
         directory.path(),
@@ -94,7 +94,7 @@ fn an_error_is_printed_as_the_product_does_and_told_by_the_status_where_asked() 
 }
 
 #[test]
-fn a_second_shell_on_the_same_instance_is_told_that_it_is_in_use() {
+fn a_second_shell_on_the_same_instance_is_reported_that_it_is_in_use() {
     let directory = tempfile::tempdir().unwrap();
     let instance = directory.path().join("instance");
     let mut first = furrow()
@@ -117,9 +117,9 @@ fn a_second_shell_on_the_same_instance_is_told_that_it_is_in_use() {
     drop(stdin);
     let process = first.id();
     let first = first.wait_with_output().unwrap();
-    let told = err(&second);
+    let reported = err(&second);
     let whose = format!("another furrow (process {process}) works in");
-    assert!(told.contains(&whose), "{told}");
+    assert!(reported.contains(&whose), "{reported}");
     assert_eq!(second.status.code(), Some(3));
     assert!(first.status.success());
 }
@@ -280,10 +280,10 @@ fn a_limit_of_the_size_of_files_is_an_error_of_the_statement_and_not_the_end_of_
         .args([text(&instance), &script])
         .output()
         .unwrap();
-    let told = format!("{}{}", out(&output), err(&output));
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.contains("Msg 5149"), "{told}");
-    assert!(told.contains("still here"), "{told}");
+    let reported = format!("{}{}", out(&output), err(&output));
+    assert_eq!(output.status.code(), Some(0), "{reported}");
+    assert!(reported.contains("Msg 5149"), "{reported}");
+    assert!(reported.contains("still here"), "{reported}");
 }
 
 #[test]

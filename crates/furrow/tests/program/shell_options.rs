@@ -173,7 +173,7 @@ fn devices_and_pipes_are_read_and_written_as_they_are() {
     );
     assert!(run.status.success(), "{}", err(&run));
     assert_eq!(read_file(&volume, &real).unwrap(), b"new\n");
-    // What cannot be written is told.
+    // What cannot be written is reported.
     std::os::unix::fs::symlink("/dev/full", directory.path().join("full")).unwrap();
     let run = sql(directory.path(), &["-o", "full", "-Q", "PRINT 'lost'"], "");
     assert_eq!(run.status.code(), Some(1));
@@ -185,7 +185,7 @@ fn devices_and_pipes_are_read_and_written_as_they_are() {
 }
 
 #[test]
-fn scripts_in_utf16_come_by_standard_input_too_and_others_are_told_the_way() {
+fn scripts_in_utf16_come_by_standard_input_too_and_others_are_reported_the_way() {
     let directory = tempfile::tempdir().unwrap();
     let wide: Vec<u8> = "\u{feff}PRINT N'\u{e9}t\u{e9}'\r\n"
         .encode_utf16()
@@ -347,12 +347,12 @@ fn a_table_whose_last_columns_were_dropped_is_sound_and_one_that_lost_a_column_i
     let check = check();
     assert_eq!(check.status.code(), Some(1));
     let said = out(&check) + &err(&check);
-    for told in [
+    for reported in [
         "column_id=9) in sys.syscolpars does not have a matching row in sys.sysrscols",
         "column_id=3) in sys.syscolpars.",
         "as its highest column, sys.syscolpars has 9",
     ] {
-        assert!(said.contains(told), "{told}: {said}");
+        assert!(said.contains(reported), "{reported}: {said}");
     }
 }
 

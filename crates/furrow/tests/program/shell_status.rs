@@ -46,9 +46,9 @@ fn exit_with_a_query_that_fails_does_not_give_the_number_of_an_earlier_batch() {
     ] {
         let script = format!("SELECT 0\nGO\n{last}\nPRINT 'not reached'\nGO\n");
         let run = sql(directory.path(), &[], &script);
-        let told = format!("{last}: {}{}", out(&run), err(&run));
-        assert_eq!(run.status.code(), Some(i32::from(status)), "{told}");
-        assert!(!told.contains("not reached"), "{told}");
+        let reported = format!("{last}: {}{}", out(&run), err(&run));
+        assert_eq!(run.status.code(), Some(i32::from(status)), "{reported}");
+        assert!(!reported.contains("not reached"), "{reported}");
     }
 }
 
@@ -105,11 +105,14 @@ fn every_way_to_pass_a_script_gives_the_same_status() {
         (&["-i", "127.sql"], 80),
     ] {
         let run = sql(directory.path(), words, "");
-        let told = format!("{words:?}: {}{}", out(&run), err(&run));
-        assert_eq!(run.status.code(), Some(i32::from(status)), "{told}");
+        let reported = format!("{words:?}: {}{}", out(&run), err(&run));
+        assert_eq!(run.status.code(), Some(i32::from(status)), "{reported}");
         let said = out(&run);
-        assert!(!said.contains("never") && !said.contains("after"), "{told}");
+        assert!(
+            !said.contains("never") && !said.contains("after"),
+            "{reported}"
+        );
         let goes_on = words == ["-b", "-V", "17", "-i", "error.sql"];
-        assert!(!goes_on || told.contains("went on"), "{told}");
+        assert!(!goes_on || reported.contains("went on"), "{reported}");
     }
 }

@@ -274,7 +274,7 @@ impl State {
                 .iter()
                 .any(|thread| thread.waits != Waits::Over)
             {
-                self.end_badly("all wait, and nobody is left to wake them".to_owned());
+                self.end_badly("all wait, and no thread is left to wake them".to_owned());
             }
             return;
         }

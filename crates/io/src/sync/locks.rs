@@ -49,7 +49,7 @@ impl Ours {
 }
 
 impl Hold<'_> {
-    /// The lock is free again: tells the schedule to wake its waiters.
+    /// The lock is free again: makes the schedule wake its waiters.
     fn gone(&mut self) {
         if let Some(ours) = self.0.take() {
             ours.0.fetch_sub(1, SeqCst);

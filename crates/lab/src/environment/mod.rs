@@ -6,7 +6,7 @@
 //!
 //! # How
 //! [`Capture::start`] before the first run, [`Capture::finish`] after the last one; in between the machine's
-//! tick counters tell what the hypervisor gave to others.
+//! tick counters show what the hypervisor gave to others.
 //!
 //! # What can fail
 //! Nothing: a container without `/proc` or a system without these files yields unknowns.

@@ -154,7 +154,7 @@ mod tests {
         let peaks: BTreeMap<PathBuf, u64> =
             dirs.iter().map(|dir| (dir.clone(), 60 << 20)).collect();
         if mount_of(&dirs[0]).is_none() {
-            println!("skipped: the system does not tell its mounts");
+            println!("skipped: the system does not list its mounts");
             return;
         }
         let Err(GuardError::Space { missing }) = check_space(&volume, &peaks, 1.0) else {

@@ -147,7 +147,7 @@ mod tests {
         file.append(b"a first line\n").unwrap();
         assert!(file.is_in_place(&volume).unwrap());
         volume.remove(&path).unwrap();
-        file.append(b"nobody reads this\n").unwrap();
+        file.append(b"without a reader\n").unwrap();
         assert!(!file.is_in_place(&volume).unwrap());
         for other in [&b"short"[..], &[b'x'; 8192]] {
             write_file(&volume, &path, other).unwrap();

@@ -67,7 +67,7 @@ pub enum JournalError {
     },
     /// Its path leads to it no more.
     #[error(
-        "{} was deleted or replaced while the experiment ran: its figures are lost; begin anew, and leave \
+        "{} was deleted or replaced while the experiment ran: its figures are lost; begin again, and leave \
          the directory alone meanwhile",
         path.display()
     )]

@@ -53,7 +53,7 @@ pub struct Answer {
     /// Text that undoes it.
     #[serde(default)]
     pub undo: String,
-    /// What to do next, one command, when it can't tell.
+    /// What to do next, one command, where the runs do not give an answer.
     #[serde(default)]
     pub next_step: Option<String>,
 }

@@ -95,7 +95,7 @@ pub struct Results {
     /// Sections of the report that this experiment alone has.
     #[serde(default)]
     pub sections: Vec<Section>,
-    /// What this experiment does not tell, one sentence each.
+    /// What this experiment does not show, one sentence each.
     #[serde(default)]
     pub limits: Vec<String>,
     /// The published result of the same question.

@@ -353,7 +353,7 @@ fn noise(results: &Results) -> String {
         count => Some(format!("{count} strange runs")),
     });
     if parts.is_empty() {
-        return "noise: not reckoned".to_owned();
+        return "noise: not calculated".to_owned();
     }
     format!("noise: {}", parts.join("; "))
 }

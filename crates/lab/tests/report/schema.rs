@@ -100,19 +100,19 @@ fn unknown_fields_are_passed_over_and_a_later_version_is_refused() {
 
 #[test]
 fn offences_against_the_invariants_are_named() {
-    let told = |change: &dyn Fn(&mut Results)| {
+    let reported = |change: &dyn Fn(&mut Results)| {
         let mut results = samples::two_runs();
         change(&mut results);
         results.problems().join("; ")
     };
-    assert_eq!(told(&|_| {}), "");
-    assert!(told(&|r| r.runs[1].id = r.runs[0].id).contains("occurs twice"));
-    assert!(told(&|r| r.runs[0].level = "5".into()).contains("unknown level '5'"));
-    assert!(told(&|r| r.runs[0].response = None).contains("no response"));
-    assert!(told(&|r| r.runs[0].response = Some(f64::NAN)).contains("no response"));
-    assert!(told(&|r| r.runs[0].started_s = f64::INFINITY).contains("not finite"));
-    assert!(told(&|r| r.levels[0].is_baseline = false).contains("0 levels are the baseline"));
-    assert!(told(&|r| r.levels[1].is_baseline = true).contains("2 levels are the baseline"));
+    assert_eq!(reported(&|_| {}), "");
+    assert!(reported(&|r| r.runs[1].id = r.runs[0].id).contains("occurs twice"));
+    assert!(reported(&|r| r.runs[0].level = "5".into()).contains("unknown level '5'"));
+    assert!(reported(&|r| r.runs[0].response = None).contains("no response"));
+    assert!(reported(&|r| r.runs[0].response = Some(f64::NAN)).contains("no response"));
+    assert!(reported(&|r| r.runs[0].started_s = f64::INFINITY).contains("not finite"));
+    assert!(reported(&|r| r.levels[0].is_baseline = false).contains("0 levels are the baseline"));
+    assert!(reported(&|r| r.levels[1].is_baseline = true).contains("2 levels are the baseline"));
 }
 
 #[test]
@@ -128,17 +128,17 @@ fn what_is_written_fits_the_published_schema() {
 #[test]
 fn what_does_not_fit_the_schema_is_found() {
     let schema: Value = serde_json::from_str(&json_schema()).unwrap();
-    let told = |change: &dyn Fn(&mut Value)| {
+    let reported = |change: &dyn Fn(&mut Value)| {
         let mut value = serde_json::to_value(samples::two_runs()).unwrap();
         change(&mut value);
         offences(&schema, &value).join("; ")
     };
-    assert_eq!(told(&|_| {}), "");
-    assert!(told(&|v| v["runs"][0]["id"] = "one".into()).contains("$.runs[0].id"));
-    assert!(told(&|v| v["runs"][0]["id"] = (-1).into()).contains("below"));
-    assert!(told(&|v| v["answer"]["badge"] = "splendid".into()).contains("$.answer.badge"));
-    assert!(told(&|v| v["extra"] = 1.into()).contains("extra is not in the schema"));
-    let gone = told(&|v| {
+    assert_eq!(reported(&|_| {}), "");
+    assert!(reported(&|v| v["runs"][0]["id"] = "one".into()).contains("$.runs[0].id"));
+    assert!(reported(&|v| v["runs"][0]["id"] = (-1).into()).contains("below"));
+    assert!(reported(&|v| v["answer"]["badge"] = "splendid".into()).contains("$.answer.badge"));
+    assert!(reported(&|v| v["extra"] = 1.into()).contains("extra is not in the schema"));
+    let gone = reported(&|v| {
         v["noise"].as_object_mut().unwrap().remove("outliers");
     });
     assert!(gone.contains("\"outliers\" is missing"), "{gone}");

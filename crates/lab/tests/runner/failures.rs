@@ -287,17 +287,17 @@ fn a_directory_in_use_and_a_full_disk_are_refused_before_anything_is_made() {
 }
 
 #[test]
-fn the_time_left_is_told_truthfully() {
+fn the_time_left_is_reported_truthfully() {
     let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
     furnish(volume.as_ref());
     let mut experiment = Synthetic::published(0.004, 3);
     let plan = experiment.plan();
     let mut runner = Runner::create(setup(volume, &experiment), plan, &experiment).unwrap();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     runner
         .run(&mut experiment, &mut |progress| {
             if matches!(progress.phase, Phase::End { .. }) {
-                told.push((
+                reported.push((
                     progress.elapsed_s,
                     progress.left_s,
                     progress.worst_left_s,
@@ -306,14 +306,14 @@ fn the_time_left_is_told_truthfully() {
             }
         })
         .unwrap();
-    let total = told.last().unwrap().0;
-    assert_eq!(told.len(), 36);
+    let total = reported.last().unwrap().0;
+    assert_eq!(reported.len(), 36);
     // The forecast of 50 s was wrong by half; after the first block it is right within 2%.
-    for (elapsed, left, worst, run) in &told[6..] {
+    for (elapsed, left, worst, run) in &reported[6..] {
         let error = (elapsed + left - total).abs() / total;
         assert!(error < 0.02 && worst >= left, "run {run}: {error}");
     }
-    assert_eq!(told[35].1, 0.0);
+    assert_eq!(reported[35].1, 0.0);
 }
 
 #[test]
@@ -330,8 +330,11 @@ fn a_journal_that_somebody_deletes_stops_the_experiment_and_leaves_nothing_behin
             volume.remove(Path::new("/out/journal.jsonl")).unwrap();
         }
     });
-    let told = stopped.unwrap_err().to_string();
-    assert!(told.contains("/out/journal.jsonl was deleted"), "{told}");
+    let reported = stopped.unwrap_err().to_string();
+    assert!(
+        reported.contains("/out/journal.jsonl was deleted"),
+        "{reported}"
+    );
     assert_eq!(last, 5);
     assert_clean(volume.as_ref(), &experiment.server);
 }

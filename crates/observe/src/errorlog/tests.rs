@@ -114,7 +114,7 @@ fn cycling_moves_files_up_and_drops_the_oldest() {
     assert_eq!(texts(&log, 1), [first, "Furrow", "turn 4"]);
     assert_eq!(texts(&log, 3), [first, "Furrow", "turn 2"]);
     assert!(log.read(4, &Search::default()).unwrap().is_none());
-    assert_eq!(log.tail(9)[0].text, first, "the tail begins anew as well");
+    assert_eq!(log.tail(9)[0].text, first, "the tail begins again as well");
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn a_torn_last_line_does_not_swallow_the_next() {
 }
 
 #[test]
-fn a_writer_that_rests_after_a_failure_ends_at_once_when_told() {
+fn a_writer_that_rests_after_a_failure_ends_at_once_when_reported() {
     use furrow_io::sim::{Effect, Fault, Ops, SimOptions, SimVolume};
     let sim = SimVolume::new(SimOptions::default());
     let volume: Arc<dyn Volume> = Arc::new(sim.clone());

@@ -64,9 +64,9 @@ impl Cell {
 
 #[derive(Debug, Default)]
 struct LongIos {
-    since_told: i64,
+    since_report: i64,
     offset: u64,
-    told_at: Option<Moment>,
+    reported_at: Option<Moment>,
 }
 
 /// The statistics of one file.
@@ -127,7 +127,7 @@ impl FileStats {
         self.cell(kind).record(bytes, stall_us, queued_us);
         if stall_us > LONG_IO_US {
             let mut long = self.long.lock();
-            long.since_told += 1;
+            long.since_report += 1;
             long.offset = offset;
         }
     }
@@ -185,13 +185,13 @@ impl FileStats {
     pub fn long_io_message(&self, now: Moment, database: &str) -> Option<Message> {
         let mut long = self.long.lock();
         let too_soon = long
-            .told_at
-            .is_some_and(|told| now.since(told) < LONG_IO_EVERY);
-        if long.since_told == 0 || too_soon {
+            .reported_at
+            .is_some_and(|reported| now.since(reported) < LONG_IO_EVERY);
+        if long.since_report == 0 || too_soon {
             return None;
         }
-        let occurrences = std::mem::take(&mut long.since_told);
-        long.told_at = Some(now);
+        let occurrences = std::mem::take(&mut long.since_report);
+        long.reported_at = Some(now);
         let args = [
             Arg::from(occurrences),
             Arg::from(LONG_IO_US / 1_000_000),
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn long_operations_are_told_of_once_in_five_minutes() {
+    fn long_operations_are_reported_of_once_in_five_minutes() {
         let stats = FileStats::new(7, 2, "/data/x.ldf");
         let start = Moment::from_ns(0);
         stats.record(IoKind::Write, 512, 512, LONG_IO_US, 0);

@@ -204,14 +204,14 @@ impl WaitSnapshot {
                 .then(a.wait_type.cmp(&b.wait_type))
         });
         let all_us: u64 = rows.iter().map(|row| row.total_us).sum();
-        let mut told = 0.0;
+        let mut reported = 0.0;
         let mut top = Vec::new();
         for row in rows {
-            if told >= share {
+            if reported >= share {
                 break;
             }
             let part = row.total_us as f64 / all_us as f64;
-            told += part;
+            reported += part;
             top.push(TopWait { row, share: part });
         }
         top

@@ -1,6 +1,6 @@
 //! Aggregates: COUNT, SUM, AVG, MIN, MAX, STDEV, VAR, CHECKSUM_AGG, STRING_AGG.
 //!
-//! [`resolve`] binds an aggregate to its argument's type and tells the result's;
+//! [`resolve`] binds an aggregate to its argument's type and gives the type of the result;
 //! [`BoundAggregate::start`] makes an [`Accumulator`] for each group, which takes values one by one, can
 //! take in another one (parallel or partial aggregation), and gives its result. NULL is left out; of no
 //! value at all everything but a count is NULL. DISTINCT is the executor's business: it feeds each value

@@ -85,7 +85,11 @@ pub const INJURIES: &[Injury] = &[
     way("GAM bit flipped", false, gam_bit),
     way("SGAM bit flipped", false, sgam_bit),
     way("IAM bit set (extent of two)", false, iam_set),
-    way("IAM bit cleared (extent of nobody)", false, iam_cleared),
+    way(
+        "IAM bit cleared (extent without an owner)",
+        false,
+        iam_cleared,
+    ),
 ];
 
 fn page_of(files: &MemoryFiles, id: PageId) -> Option<&PageBuf> {

@@ -270,7 +270,7 @@ pub fn run_many(
     first: u64,
     runs: u64,
     jobs: usize,
-    tell: &(dyn Fn(&str) + Sync),
+    report: &(dyn Fn(&str) + Sync),
 ) -> Result<Score, String> {
     let state = Mutex::new((0_u64, Score::default(), None::<String>));
     let work = || {
@@ -291,7 +291,7 @@ pub fn run_many(
             }
             if state.1.sound.is_multiple_of(25) {
                 let ((a, b), (c, d)) = (state.1.total(true), state.1.total(false));
-                tell(&format!(
+                report(&format!(
                     "{} databases: {b} of {a}, {d} of {c} named",
                     state.1.sound
                 ));

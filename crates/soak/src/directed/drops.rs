@@ -68,7 +68,7 @@ fn drop_and_lose(engine: &Engine, machine: &SimVolume, round: i64) -> Result<(),
         let dropping = spawn_scoped(all, "dropper", || {
             begun.store(true, Ordering::Relaxed);
             // Its answer does not matter: the power may go before.
-            let _told = dropper.commit();
+            let _ = dropper.commit();
         });
         while dropping.is_ok() && !begun.load(Ordering::Relaxed) {
             sleep(Duration::from_micros(100));

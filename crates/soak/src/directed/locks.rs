@@ -251,7 +251,7 @@ fn hand_over(engine: &Engine, machine: &SimVolume) -> Result<Option<u64>, Failur
         // Until the other waits, mostly; if it comes later it gets the lock all the same.
         sleep(Duration::from_millis(5));
         // Its answer does not matter: the power may go before.
-        let _told = first.commit();
+        let _ = first.commit();
         waiting
             .map(|_| ())
             .map_err(|e| Failure::Gone(e.to_string()))

@@ -91,7 +91,7 @@ pub fn run(seed: u64) -> Result<(), Box<Finding>> {
 }
 
 /// What went wrong in a scene for other reasons than the one that is looked for.
-fn told(error: impl std::fmt::Display) -> String {
+fn reported(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -104,5 +104,5 @@ fn small_pool() -> Result<Arc<Pool>, String> {
         instruments: Instruments::new(),
         ..PoolConfig::default()
     };
-    Pool::new(config).map_err(told)
+    Pool::new(config).map_err(reported)
 }

@@ -1,6 +1,6 @@
 //! The scene of a page that becomes dirty late.
 
-use super::{small_pool, told};
+use super::{reported, small_pool};
 use furrow_format::{
     AllocUnitId, DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo,
     PageType,
@@ -29,25 +29,25 @@ const LATE: u32 = 3;
 const OTHER: u32 = 4;
 
 fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
-    volume.create_dir(Path::new("/d")).map_err(told)?;
+    volume.create_dir(Path::new("/d")).map_err(reported)?;
     let data = volume.open(Path::new(PATH), Open::Create, Access::Data);
-    let data = data.map_err(told)?;
+    let data = data.map_err(reported)?;
     let bytes = u64::from(PAGES) * PAGE_SIZE as u64;
-    data.resize(bytes, Fill::Zero).map_err(told)?;
+    data.resize(bytes, Fill::Zero).map_err(reported)?;
     let file = volume.open(Path::new(LOG_PATH), Open::Create, Access::Log);
     let config = LogConfig {
         background: false,
         ..LogConfig::default()
     };
-    let log = Log::create(file.map_err(told)?, 4 << 20, BINDING, config).map_err(told)?;
+    let log = Log::create(file.map_err(reported)?, 4 << 20, BINDING, config).map_err(reported)?;
     let pool = small_pool()?;
-    let store = Store::new(DB, Arc::clone(&pool), log, Lsn::ZERO, 1).map_err(told)?;
+    let store = Store::new(DB, Arc::clone(&pool), log, Lsn::ZERO, 1).map_err(reported)?;
     let file = PoolFile {
         file: data,
         stats: Arc::new(FileStats::new(DB.0, FILE, PATH)),
         double_write: None,
     };
-    pool.add_file(DB, FileId(FILE), file).map_err(told)?;
+    pool.add_file(DB, FileId(FILE), file).map_err(reported)?;
     Ok(store)
 }
 
@@ -60,7 +60,7 @@ fn id(page: u32) -> PageId {
 
 /// Makes a page, whatever it held.
 fn make(store: &Store, page: u32) -> Result<(), String> {
-    let mut guard = store.create(id(page), LatchRank::Data).map_err(told)?;
+    let mut guard = store.create(id(page), LatchRank::Data).map_err(reported)?;
     guard.begin_change();
     let lsn = note(store)?;
     let init = PageInit::new(id(page), PageType::Data, AllocUnitId(99 << 16), 4);
@@ -71,21 +71,23 @@ fn make(store: &Store, page: u32) -> Result<(), String> {
 
 /// Makes the header of the file, in which checkpoints are noted.
 fn make_header(store: &Store) -> Result<(), String> {
-    let mut guard = store.create(id(0), LatchRank::FileHeader).map_err(told)?;
+    let mut guard = store
+        .create(id(0), LatchRank::FileHeader)
+        .map_err(reported)?;
     guard.begin_change();
     let lsn = note(store)?;
     let header = FileHeader {
         name: "late".to_owned(),
         ..FileHeader::new(Guid(BINDING), FileId(FILE), 1, PAGES)
     };
-    header.format(&mut guard).map_err(told)?;
+    header.format(&mut guard).map_err(reported)?;
     guard.finish_change(lsn, true);
     Ok(())
 }
 
 /// A change of a page, which is dirty from this LSN on, or from now on.
 fn change(store: &Store, page: u32, since: Option<Lsn>) -> Result<(), String> {
-    let mut guard = store.write(id(page), LatchRank::Data).map_err(told)?;
+    let mut guard = store.write(id(page), LatchRank::Data).map_err(reported)?;
     match since {
         Some(lsn) => guard.begin_change_at(lsn),
         None => guard.begin_change(),
@@ -97,12 +99,12 @@ fn change(store: &Store, page: u32, since: Option<Lsn>) -> Result<(), String> {
 
 fn note(store: &Store) -> Result<Lsn, String> {
     let record = Record::system(RecordKind::Change, b"of a page");
-    store.log().append(&record).map_err(told)
+    store.log().append(&record).map_err(reported)
 }
 
 fn redo_point(store: &Store) -> Result<Lsn, String> {
     let taken = checkpoint(store, CheckpointOptions::default());
-    Ok(taken.map_err(told)?.redo_point)
+    Ok(taken.map_err(reported)?.redo_point)
 }
 
 /// A thread reads the log's tail and sleeps. One checkpoint completes and another begins before the thread

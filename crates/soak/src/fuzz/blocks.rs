@@ -26,7 +26,7 @@ struct Blocks {
     /// Offsets of the blocks.
     blocks: Vec<usize>,
     /// What was appended, by its place.
-    told: HashMap<Lsn, (u64, Vec<u8>)>,
+    reported: HashMap<Lsn, (u64, Vec<u8>)>,
     /// Records by themselves.
     records: Vec<Vec<u8>>,
 }
@@ -62,7 +62,7 @@ fn made() -> Result<Blocks, LogError> {
         config,
     )?;
     let start = log.append(&Record::system(RecordKind::CheckpointBegin, &[]))?;
-    let (mut told, mut records) = (HashMap::new(), Vec::new());
+    let (mut reported, mut records) = (HashMap::new(), Vec::new());
     for flush in 0..FLUSHES {
         for number in 0..1 + flush % 4 {
             let mut body = vec![flush as u8; (flush * 37 % 300) as usize];
@@ -76,7 +76,7 @@ fn made() -> Result<Blocks, LogError> {
             };
             let lsn = log.append(&record)?;
             records.push(raw(&record));
-            told.insert(lsn, (flush, body));
+            reported.insert(lsn, (flush, body));
         }
         log.flush_all()?;
     }
@@ -92,7 +92,7 @@ fn made() -> Result<Blocks, LogError> {
         image,
         start,
         blocks,
-        told,
+        reported,
         records,
     })
 }
@@ -146,15 +146,18 @@ impl Blocks {
                 return Err(format!("{:?} follows {last:?}", record.lsn));
             }
             (last, read) = (record.lsn, read + 1);
-            let known = self.told.get(&record.lsn);
+            let known = self.reported.get(&record.lsn);
             let same = known
                 .is_some_and(|(txn, redo)| (TxnId(*txn), redo.as_slice()) == (view.txn, view.redo));
             if strictly && view.kind == RecordKind::Change && !same {
                 return Err(format!("a damaged record is believed at {:?}", record.lsn));
             }
         }
-        if read > 10 * self.told.len() {
-            return Err(format!("{read} records in a log of {}", self.told.len()));
+        if read > 10 * self.reported.len() {
+            return Err(format!(
+                "{read} records in a log of {}",
+                self.reported.len()
+            ));
         }
         black_box(scan.read(last).is_ok());
         Ok(())

@@ -211,7 +211,7 @@ pub fn run(
     seed: u64,
     inputs: u64,
     jobs: usize,
-    tell: &dyn Fn(&str),
+    report: &dyn Fn(&str),
 ) -> Result<Duration, Caught> {
     let (shared, began) = (Arc::new(Shared::default()), Moment::now());
     let mut threads = Vec::new();
@@ -220,10 +220,10 @@ pub fn run(
         let body = move || work(&kind, seed, inputs, &shared);
         match spawn_named(format!("fuzz {job}"), body) {
             Ok(thread) => threads.push(thread),
-            Err(error) => tell(&format!("fewer at a time: {error}")),
+            Err(error) => report(&format!("fewer at a time: {error}")),
         }
     }
-    watch(kind, threads, (&shared, inputs), tell)?;
+    watch(kind, threads, (&shared, inputs), report)?;
     Ok(began.elapsed())
 }
 
@@ -250,13 +250,13 @@ fn watch(
     kind: &Kind,
     threads: Vec<JoinHandle<Result<(), Caught>>>,
     (shared, inputs): (&Shared, u64),
-    tell: &dyn Fn(&str),
+    report: &dyn Fn(&str),
 ) -> Result<(), Caught> {
     if threads.is_empty() {
         let (input, what) = (0, "no thread can be started".to_owned());
         return Err(Caught { input, what });
     }
-    let (began, mut told, mut moved) = (Moment::now(), Moment::now(), (0, Moment::now()));
+    let (began, mut reported, mut moved) = (Moment::now(), Moment::now(), (0, Moment::now()));
     while threads.iter().any(|thread| !thread.is_finished()) {
         sleep(Duration::from_millis(1));
         let done = shared.done.load(Ordering::Relaxed);
@@ -270,10 +270,10 @@ fn watch(
                 what,
             });
         }
-        if told.elapsed() > TELL_EVERY {
-            told = Moment::now();
+        if reported.elapsed() > TELL_EVERY {
+            reported = Moment::now();
             let a_second = done as f64 / began.elapsed().as_secs_f64().max(0.001);
-            tell(&format!(
+            report(&format!(
                 "{}: {done} of {inputs}, {a_second:.0} a second",
                 kind.name
             ));

@@ -141,7 +141,7 @@ fn say(parts: &[&[u8]]) {
 }
 
 /// Starts, kills and looks, round after round.
-pub fn run(rounds: &Rounds, tell: &dyn Fn(&str)) -> Result<Figures, Box<Finding>> {
+pub fn run(rounds: &Rounds, report: &dyn Fn(&str)) -> Result<Figures, Box<Finding>> {
     let mut rng = seeded(rounds.seed);
     let mut figures = Figures::default();
     let found = |round: u32, place: &str, what: String| {
@@ -165,7 +165,7 @@ pub fn run(rounds: &Rounds, tell: &dyn Fn(&str)) -> Result<Figures, Box<Finding>
         look(rounds, &mut model, &mut figures, orderly)
             .map_err(|(place, e)| found(round, place, e.to_string()))?;
         if round.is_multiple_of(20) {
-            tell(&format!("{round} kills, {} commits", figures.tally.commits));
+            report(&format!("{round} kills, {} commits", figures.tally.commits));
         }
     }
     Ok(figures)

@@ -17,7 +17,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcomes {
     /// The engine reported the failure.
-    pub told: u64,
+    pub reported: u64,
     /// The failure was not noticed.
     pub unnoticed: u64,
 }
@@ -31,7 +31,7 @@ pub fn fail_everywhere(world: &World, stride: u64, first: u64) -> Result<Outcome
             for nth in (1 + first % stride..).step_by(stride as usize) {
                 match ground.with_fault(kind, nth, sticky)? {
                     Met::Never => break,
-                    Met::Told => all.told += 1,
+                    Met::Reported => all.reported += 1,
                     Met::Unnoticed => all.unnoticed += 1,
                 }
             }
@@ -91,7 +91,7 @@ impl Ground<'_> {
         Ok(match (met, ended) {
             (false, _) => Met::Never,
             (true, Played::Done) if !refused => Met::Unnoticed,
-            _ => Met::Told,
+            _ => Met::Reported,
         })
     }
 }

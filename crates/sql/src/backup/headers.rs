@@ -31,12 +31,12 @@ pub(super) struct Rows {
 }
 
 /// Sends a result set.
-pub(super) fn send(run: &mut Run<'_>, told: &Rows) {
-    run.sink.columns(&told.columns);
-    for row in &told.rows {
+pub(super) fn send(run: &mut Run<'_>, reported: &Rows) {
+    run.sink.columns(&reported.columns);
+    for row in &reported.rows {
         run.sink.row(row);
     }
-    run.done(Some(told.rows.len() as u64));
+    run.done(Some(reported.rows.len() as u64));
 }
 
 type Column = (&'static str, DataType);

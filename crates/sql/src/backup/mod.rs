@@ -120,16 +120,16 @@ struct Progress<'a, 'r> {
     database: String,
     /// STATS: percent between two messages.
     step: Option<u64>,
-    told: u64,
+    reported: u64,
 }
 
 impl Progress<'_, '_> {
     fn percent(&mut self, percent: u64) {
         task::current().set_progress(percent as f32);
         let Some(step) = self.step else { return };
-        while self.told + step <= percent {
-            self.told += step;
-            self.run.inform(Message::new(3211, &[self.told.into()]));
+        while self.reported + step <= percent {
+            self.reported += step;
+            self.run.inform(Message::new(3211, &[self.reported.into()]));
         }
     }
 
@@ -209,7 +209,7 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
             .map_or_else(|| name.clone(), |db| db.name().to_owned()),
         run,
         step: asked.stats,
-        told: 0,
+        reported: 0,
     };
     let instance = Arc::clone(progress.run.cx.server.instance());
     let done = match (&db, written.log) {
@@ -225,8 +225,8 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
             let failed = terminated(&error, statement);
             let text = format!("{statement} {name}");
             let log = progress.run.cx.server.instance().error_log();
-            let told = Message::new(3041, &[text.into()]);
-            log.write_message(Source::Spid(task::current().session_id()), &told);
+            let reported = Message::new(3041, &[text.into()]);
+            log.write_message(Source::Spid(task::current().session_id()), &reported);
             return Err(failed);
         }
     };

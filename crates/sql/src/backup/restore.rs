@@ -196,11 +196,11 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
         _ => {
             let volume = Arc::clone(run.cx.server.instance().volume());
             let keys = keys::ring(run);
-            let told = MediaSet::open(&*volume, &paths)
+            let reported = MediaSet::open(&*volume, &paths)
                 .map(|media| media.with_keys(&keys))
                 .and_then(|media| headers::rows(&media, written.kind, asked.request.position));
-            let told = told.map_err(|e| terminated(&e, statement))?;
-            headers::send(run, &told);
+            let reported = reported.map_err(|e| terminated(&e, statement))?;
+            headers::send(run, &reported);
             Ok(())
         }
     }
@@ -277,7 +277,7 @@ fn database(
         run,
         database: name.to_owned(),
         step: asked.stats,
-        told: 0,
+        reported: 0,
     };
     let request = &asked.request;
     let done = match (kind, what) {
@@ -293,8 +293,11 @@ fn database(
     task::current().set_progress(0.0);
     let report = done.map_err(|e| terminated(&e, statement))?;
     progress.percent(100);
-    let told = report.database.map(|d| d.take_told()).unwrap_or_default();
-    told.into_iter().for_each(|message| run.inform(message));
+    let reported = report
+        .database
+        .map(|d| d.take_messages())
+        .unwrap_or_default();
+    reported.into_iter().for_each(|message| run.inform(message));
     if let Some(notice) = report.notice {
         run.inform(notice);
     }
@@ -358,7 +361,7 @@ fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()
         run,
         database: String::new(),
         step: asked.stats,
-        told: 0,
+        reported: 0,
     };
     let request = &asked.request;
     let verified = MediaSet::open(&*volume, paths).and_then(|media| {

@@ -225,8 +225,10 @@ fn attach(run: &mut Run<'_>, written: &CreateDatabase, how: Attach) -> Result<()
         ..AttachOptions::default()
     };
     let instance = run.cx.server.instance();
-    let told = instance.attach_database(&primary, &options)?.take_told();
-    told.into_iter().for_each(|message| run.inform(message));
+    let reported = instance
+        .attach_database(&primary, &options)?
+        .take_messages();
+    reported.into_iter().for_each(|message| run.inform(message));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use super::changes::{Meets, each_once, key_of};
 use super::position;
-use super::rules::{Rules, Verb, tell};
+use super::rules::{Rules, Verb, send_output};
 use super::target::{TargetOf, sources, topped};
 use furrow_bind::{Binder, bound, planned, ready};
 use furrow_context::context::Context;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Runs a DELETE.
 pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
     let plans = run.plans;
-    let (rows, told) = run.cx.statement(|cx| {
+    let (rows, outputs) = run.cx.statement(|cx| {
         let delete = match position::cursor_of(written.filter.as_ref()) {
             None => ready(plans, written, cx, |binder| bind(binder, written))?,
             // The plan is for the present row of the cursor.
@@ -59,7 +59,7 @@ pub(crate) fn delete(run: &mut Run<'_>, written: &Delete) -> Result<()> {
         position::check_found(written.filter.as_ref(), rows)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows)
+    send_output(run, outputs, rows)
 }
 
 /// A DELETE, bound.

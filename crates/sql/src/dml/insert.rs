@@ -1,6 +1,6 @@
 //! INSERT.
 
-use super::rules::{Rules, Told, Verb, as_kept, default_of, tell};
+use super::rules::{Outputs, Rules, Verb, as_kept, default_of, send_output};
 use super::target::{TargetOf, assigned, columns_of, insertable, topped};
 use furrow_bind::{Binder, Bound, bound, planned, ready};
 use furrow_context::context::Context;
@@ -23,13 +23,13 @@ pub(crate) fn insert(run: &mut Run<'_>, written: &Insert) -> Result<()> {
         return insert_execute(run, written, call);
     }
     let plans = run.plans;
-    let (rows, told) = run.cx.statement(|cx| {
+    let (rows, outputs) = run.cx.statement(|cx| {
         let plan = ready(plans, written, cx, |binder| bind(binder, written))?;
         let mut rules = plan.rules.clone();
         let rows = feed(cx, &plan, &mut rules)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows)
+    send_output(run, outputs, rows)
 }
 
 /// An INSERT that can be run.
@@ -107,8 +107,8 @@ fn insert_execute(
             Err(_) => run.cx.sessions.rollback()?,
         }
     }
-    let (rows, told) = done?;
-    tell(run, told, rows)
+    let (rows, outputs) = done?;
+    send_output(run, outputs, rows)
 }
 
 /// The result sets of an INSERT ... EXEC, in memory and in files.
@@ -136,7 +136,7 @@ impl Sink for CapturedSets {
     fn notice(&mut self, _: &Notice) {}
 }
 
-fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: CapturedSets) -> Result<(u64, Told)> {
+fn insert_sets(run: &mut Run<'_>, written: &Insert, sets: CapturedSets) -> Result<(u64, Outputs)> {
     sets.failed?;
     run.cx.statement(|cx| {
         let (target, columns, mut rules) = bound(cx, |binder| {

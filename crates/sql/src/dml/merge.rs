@@ -12,7 +12,7 @@
 
 use super::changes::{Change, OnceOnly, by_name, change_as_one, change_each, values_of};
 use super::insert::{put_whole, row_of};
-use super::rules::{Rules, Verb, as_kept, tell};
+use super::rules::{Rules, Verb, as_kept, send_output};
 use super::target::{
     Names, TargetKind, TargetOf, alone, beneath, columns_of, named, names_through, topped,
 };
@@ -193,7 +193,7 @@ struct Pass {
 
 /// Runs a MERGE.
 pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
-    let (rows, told) = run.cx.statement(|cx| {
+    let (rows, outputs) = run.cx.statement(|cx| {
         let MergePlan {
             target,
             kind,
@@ -247,7 +247,7 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
         let rows = done.apply(cx, &mut rules, keys)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows)
+    send_output(run, outputs, rows)
 }
 
 fn is_by_source(when: MergeWhen) -> bool {

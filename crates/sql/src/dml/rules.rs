@@ -118,7 +118,7 @@ impl Seen {
 }
 
 /// Rows for the client: columns and rows.
-pub(super) type Told = Vec<(Vec<ResultColumn>, Rows)>;
+pub(super) type Outputs = Vec<(Vec<ResultColumn>, Rows)>;
 
 /// The table's columns, or those of the query through which its rows are changed.
 fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
@@ -310,13 +310,13 @@ impl Rules {
     }
 
     /// At the end of the statement: inserts rows into their tables, and returns those for the client.
-    pub(super) fn finish(self, cx: &mut Context) -> Result<Told> {
+    pub(super) fn finish(self, cx: &mut Context) -> Result<Outputs> {
         self.foreign.settle(cx)?;
         let (db, indexes) = &self.kept;
         for index in indexes {
             cx.server.usage().count(db, *index, Use::Update);
         }
-        let mut told = Vec::new();
+        let mut outputs = Vec::new();
         for output in self.outputs {
             let rows = output
                 .rows
@@ -324,7 +324,7 @@ impl Rules {
                 .unwrap_or_else(|| RowWriter::new(cx))
                 .finish()?;
             let Some((target, columns)) = output.into else {
-                told.push((output.columns, rows));
+                outputs.push((output.columns, rows));
                 continue;
             };
             let session = cx.sessions.by_table(target.db.id(), &target.table)?;
@@ -334,13 +334,13 @@ impl Rules {
                 Ok(())
             })?;
         }
-        Ok(told)
+        Ok(outputs)
     }
 }
 
 /// Sends the output of a statement and the number of changed rows to the client.
-pub(super) fn tell(run: &mut Run<'_>, told: Told, rows: u64) -> Result<()> {
-    for (columns, rows) in told {
+pub(super) fn send_output(run: &mut Run<'_>, outputs: Outputs, rows: u64) -> Result<()> {
+    for (columns, rows) in outputs {
         run.sink.columns(&columns);
         rows.for_each(|_, row| {
             run.sink.row(row);

@@ -2,7 +2,7 @@
 
 use super::changes::{Meets, change_as_one, change_each, each_once, key_of, values_of};
 use super::position;
-use super::rules::{Rules, Verb, as_kept, default_of, tell};
+use super::rules::{Rules, Verb, as_kept, default_of, send_output};
 use super::target::{Names, TargetOf, assigned, named, sources, topped};
 use furrow_bind::{Binder, Bound, bound, planned, ready, shown};
 use furrow_context::context::Context;
@@ -146,7 +146,7 @@ pub(super) fn check_prefixes(
 /// Runs an UPDATE.
 pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     let plans = run.plans;
-    let (rows, told) = run.cx.statement(|cx| {
+    let (rows, outputs) = run.cx.statement(|cx| {
         let update = match position::cursor_of(written.filter.as_ref()) {
             None => ready(plans, written, cx, |binder| bind(binder, written))?,
             // The plan is for the present row of the cursor.
@@ -178,7 +178,7 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
         position::check_found(written.filter.as_ref(), rows)?;
         Ok((rows, rules.finish(cx)?))
     })?;
-    tell(run, told, rows)
+    send_output(run, outputs, rows)
 }
 
 /// An UPDATE, bound.

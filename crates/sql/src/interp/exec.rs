@@ -611,7 +611,7 @@ fn left(run: &mut Run<'_>, mut error: Box<SqlError>) -> Result<()> {
         return Err(error);
     }
     run.cx.last.error = error.number();
-    run.tell(&error);
+    run.send_error(&error);
     Ok(())
 }
 
@@ -632,6 +632,6 @@ fn mismatch(run: &mut Run<'_>, body: &Body<'_>, (before, line): (u32, u32)) -> R
         return Err(error);
     }
     run.cx.last.error = 266;
-    run.tell(&error);
+    run.send_error(&error);
     Ok(())
 }

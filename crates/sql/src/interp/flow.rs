@@ -81,7 +81,7 @@ fn go_on(run: &mut Run<'_>, stmt: &Stmt, error: Box<SqlError>) -> Result<()> {
     }
     run.cx.last.error = error.number();
     run.cx.last.rows = 0;
-    run.tell(&error);
+    run.send_error(&error);
     Ok(())
 }
 
@@ -236,7 +236,7 @@ fn condition(run: &mut Run<'_>, written: &furrow_tsql::ast::expr::Condition) -> 
         let cond = ready(plans, written, cx, |binder| binder.cond(written))?;
         cond.holds(&[], cx)
     })?;
-    run.tell_of_nulls();
+    run.report_nulls();
     // IF and WHILE succeed and set @@ROWCOUNT to 0.
     run.cx.last.rows = 0;
     run.cx.last.error = 0;

@@ -73,8 +73,8 @@ impl Interpreter for Batches {
 /// Runs a batch of a client.
 pub(crate) fn run_batch(cx: &mut Context, text: &str, sink: &mut dyn Sink) -> BatchEnd {
     let timed = cx.set.statistics_time;
-    let (read, told) = statistics::parsing(timed, || read(text, cx));
-    if let Some(message) = told {
+    let (read, reported) = statistics::parsing(timed, || read(text, cx));
+    if let Some(message) = reported {
         sink.notice(&Notice {
             message,
             procedure: None,
@@ -126,11 +126,11 @@ pub(crate) fn run_read(
             let _ = run.cx.sessions.roll_back_all();
         }
         run.cx.last.error = error.number();
-        run.tell(&error);
+        run.send_error(&error);
     }
     if run.cx.sessions.is_doomed() {
         let _ = run.cx.sessions.roll_back_all();
-        run.tell(&Box::<SqlError>::from(Message::new(3998, &[]).at_line(1)));
+        run.send_error(&Box::<SqlError>::from(Message::new(3998, &[]).at_line(1)));
     }
     end.worst_level = run.worst;
     cx.leave_batch();

@@ -64,7 +64,7 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     statistics::end(run, measure);
     msdb::write_suspects(run.cx);
     if result.is_ok() {
-        run.tell_of_nulls();
+        run.report_nulls();
         run.cx.last.error = 0;
         match stmt.kind {
             Statement::Set(Set::Variable(..)) => run.cx.last.rows = 1,
@@ -140,7 +140,7 @@ fn dispatch(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::Set(written) => {
             set::run(run, written)?;
             if !matches!(written, Set::Variable(..)) {
-                run.cx.tell_settings();
+                run.cx.report_settings();
             }
             Ok(())
         }

@@ -42,8 +42,8 @@ fn sorted(connection: &mut Connection, sql: &str) -> Vec<String> {
         lines.push(line);
     }
     lines.sort();
-    let told = kept.notices.iter().map(|n| n.message.number);
-    lines.extend(told.map(|number| format!("Msg {number}")));
+    let reported = kept.notices.iter().map(|n| n.message.number);
+    lines.extend(reported.map(|number| format!("Msg {number}")));
     lines
 }
 

@@ -94,7 +94,9 @@ fn shrink_file(run: &mut Run<'_>, call: &Call) -> Result<()> {
     let pages = megabytes.map(|mb| mb.saturating_mul(MB_PAGES).cast_unsigned());
     let done = db.shrink_file(&file.name, mode.to(pages))?;
     if !call.no_infomsgs {
-        done.told.iter().for_each(|told| run.inform(told.clone()));
+        done.reported
+            .iter()
+            .for_each(|reported| run.inform(reported.clone()));
         run.show(SHRUNK, vec![row(&db, &done)]);
     }
     Ok(())

@@ -109,14 +109,14 @@ fn wait_row(row: &WaitRow) -> Vec<Value> {
 
 fn session_waits(view: &mut ViewContext<'_>, rows: Rows<'_>) -> Result<()> {
     let instance = view.cx.server.instance();
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for task in instance.instruments().tasks.tasks() {
         let session = task.session_id();
         // The tasks of a session share one table of waits.
-        if session <= 0 || told.contains(&session) {
+        if session <= 0 || reported.contains(&session) {
             continue;
         }
-        told.push(session);
+        reported.push(session);
         for waited in task.waits().snapshot().rows {
             if waited.count == 0 {
                 continue;

@@ -45,7 +45,7 @@ impl Catalog {
 
     /// Restarts the identity values of a table whose rows were deleted because there was no space to
     /// truncate it. The caller holds Sch-M.
-    pub(crate) fn begin_anew(
+    pub(crate) fn restart_identity(
         &self,
         by: &mut By<'_>,
         changes: &mut DdlChanges,

@@ -130,7 +130,9 @@ impl Session {
                 }
             }
             session.close_scan(scan);
-            session.with_changes(|catalog, by, changes| catalog.begin_anew(by, changes, &table))?;
+            session.with_changes(|catalog, by, changes| {
+                catalog.restart_identity(by, changes, &table)
+            })?;
             Ok(())
         })
     }

@@ -1,4 +1,4 @@
-//! Statements: telling one from the other, and lists of them.
+//! Statements: which kind one is, and lists of them.
 
 use super::cursor::Parser;
 use crate::ast::name::Ident;

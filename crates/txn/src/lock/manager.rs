@@ -100,7 +100,7 @@ impl Table {
         if target == held.mode {
             return Ok(Granted::Held);
         }
-        if !self.note_anew(&owner.core, &held, target) {
+        if !self.note_new_mode(&owner.core, &held, target) {
             let Held { hash, resource, .. } = held;
             let stake = self.strong.stake(hash, &resource, Some(held.mode), target);
             let mut shard = self.shard_for(&stake, hash, &resource);

@@ -231,7 +231,7 @@ impl Shard {
             !self
                 .blockers(head, waiter.core.id, waiter.target)
                 .is_empty(),
-            "nobody waits who could be granted"
+            "no waiter is left that could be granted"
         );
         waiter.core.set_place(Some(Place {
             shard: self.number,

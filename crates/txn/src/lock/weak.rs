@@ -149,7 +149,7 @@ impl Table {
     }
 
     /// Strengthens a lock that is noted, if it was not moved meanwhile and stays weak.
-    pub(super) fn note_anew(&self, core: &OwnerCore, held: &Held, mode: LockMode) -> bool {
+    pub(super) fn note_new_mode(&self, core: &OwnerCore, held: &Held, mode: LockMode) -> bool {
         if held.grant != Grant::Noted || !is_weak(&held.resource, mode) {
             return false;
         }

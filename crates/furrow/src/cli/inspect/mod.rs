@@ -52,7 +52,7 @@ struct Opened<'s> {
     /// File headers whose damage was reported when the file was opened.
     reported_headers: BTreeSet<PageId>,
     /// Missing files that were reported already: each is reported once.
-    told_missing: RefCell<BTreeSet<FileId>>,
+    reported_missing: RefCell<BTreeSet<FileId>>,
 }
 
 impl<'s> Opened<'s> {
@@ -70,15 +70,15 @@ impl<'s> Opened<'s> {
             database_id,
             lost: damage.len(),
             reported_headers: BTreeSet::new(),
-            told_missing: RefCell::default(),
+            reported_missing: RefCell::default(),
         };
         for error in &damage {
-            opened.tell(error);
+            opened.report(error);
         }
         opened.reported_headers = opened.report_headers(pages);
         opened.lost += opened.reported_headers.len();
         for row in opened.database.missing_files() {
-            opened.tell_missing(FileId(row.fileid as u16));
+            opened.report_missing(FileId(row.fileid as u16));
         }
         Ok(opened)
     }
@@ -104,9 +104,9 @@ impl<'s> Opened<'s> {
     }
 
     /// Prints a reader's error on standard error.
-    fn tell(&self, error: &MdfError) {
+    fn report(&self, error: &MdfError) {
         match error {
-            MdfError::MissingFile { file, .. } => self.tell_missing(*file),
+            MdfError::MissingFile { file, .. } => self.report_missing(*file),
             _ => eprintln!(
                 "{}",
                 reader_error_text(error, &self.files, self.database_id)
@@ -115,8 +115,8 @@ impl<'s> Opened<'s> {
     }
 
     /// Reports, once for each file, that a file of the database was not given.
-    fn tell_missing(&self, file: FileId) {
-        if !self.told_missing.borrow_mut().insert(file) {
+    fn report_missing(&self, file: FileId) {
+        if !self.reported_missing.borrow_mut().insert(file) {
             return;
         }
         let mut rows = self.database.files().iter();

@@ -34,7 +34,7 @@ pub(super) fn run(options: &InspectArguments) -> Result<u8, Failure> {
         tables(&survey.tables, &mut out).map_err(Failure::of_printing)?;
         page_kinds(&survey.files, &mut out).map_err(Failure::of_printing)?;
     }
-    let bad = opened.lost + opened.database.missing_files().len() + tell_damage(&opened, &survey);
+    let bad = opened.lost + opened.database.missing_files().len() + report_damage(&opened, &survey);
     Ok(if bad > 0 { FAILED } else { 0 })
 }
 
@@ -167,7 +167,7 @@ fn page_kinds(files: &[(FileId, FileSummary)], out: &mut impl Write) -> std::io:
 }
 
 /// Reports damage on standard error; returns the number of damaged pages.
-fn tell_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
+fn report_damage(opened: &Opened<'_>, survey: &Survey) -> usize {
     let mut bad = 0;
     for (file, found) in &survey.files {
         if found.missing_pages > 0 {

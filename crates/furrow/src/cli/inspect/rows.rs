@@ -73,7 +73,7 @@ pub(super) fn show(
             }
             // The next row may be intact, so a damaged row does not end the listing.
             Err(error) => {
-                opened.tell(&error);
+                opened.report(&error);
                 code = FAILED;
             }
         }

@@ -250,13 +250,13 @@ impl Notifier {
         );
         let message = self.message("stall", "stalls", &text);
         let body = move || {
-            let mut is_told = false;
+            let mut is_reported = false;
             while !pulse.is_over.load(Ordering::Relaxed) {
                 let is_silent = pulse.silence() >= STALL;
-                if is_silent && !is_told {
+                if is_silent && !is_reported {
                     send_all(&addresses, &message);
                 }
-                is_told = is_silent;
+                is_reported = is_silent;
                 sleep(Duration::from_millis(500));
             }
         };
@@ -358,7 +358,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_command_gets_the_message_and_its_failure_is_told() {
+    fn a_command_gets_the_message_and_its_failure_is_reported() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("message.json");
         let line = format!("command:cat > '{}'", file.display());

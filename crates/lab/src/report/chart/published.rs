@@ -54,7 +54,7 @@ fn chart(results: &Results, published: &Published) -> Markup {
             .find(|point| point.level == level.level)
             .cloned()
     };
-    let told = |point: &PublishedPoint| {
+    let reported = |point: &PublishedPoint| {
         format!(
             "{}{}",
             change(point.ratio),
@@ -87,7 +87,7 @@ fn chart(results: &Results, published: &Published) -> Markup {
                 th scope="row" { (level.level) }
                 td { (ratio(level).map_or("-".to_owned(), change)) }
                 td { (level.interval.map_or("-".to_owned(), |i| change_range(i.low, i.high))) }
-                td { (point(level).as_ref().map_or("-".to_owned(), told)) }
+                td { (point(level).as_ref().map_or("-".to_owned(), reported)) }
             } } }
         } },
     }

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 fn mde(value: Option<Mde>) -> String {
     value.map_or_else(
-        || "not reckoned".to_owned(),
+        || "not calculated".to_owned(),
         |mde| {
             format!(
                 "{} or {} (noise {}, {} blocks, {:.0}% power)",
@@ -25,11 +25,11 @@ fn mde(value: Option<Mde>) -> String {
 /// Figures, three charts and the list of strange runs.
 pub(in crate::report) fn panel(results: &Results) -> Markup {
     let noise = &results.noise;
-    let cv = noise.cv.map_or("not reckoned".to_owned(), |cv| {
+    let cv = noise.cv.map_or("not calculated".to_owned(), |cv| {
         let (low, high) = (percent(cv.interval.low), percent(cv.interval.high));
         format!("{} ({low} to {high})", percent(cv.value))
     });
-    let drift = noise.drift.map_or("not reckoned".to_owned(), |drift| {
+    let drift = noise.drift.map_or("not calculated".to_owned(), |drift| {
         words::drift(&drift, results.duration_s)
     });
     let aa = noise.aa.as_ref().map_or("not run".to_owned(), |aa| {
@@ -39,7 +39,7 @@ pub(in crate::report) fn panel(results: &Results) -> Markup {
         )
     });
     let neighbours = match (noise.lag1, noise.durbin_watson) {
-        (None, None) => "not reckoned".to_owned(),
+        (None, None) => "not calculated".to_owned(),
         (lag, watson) => {
             let lag = lag.map_or("-".to_owned(), |lag| format!("{lag:+.2}"));
             let watson = watson.map_or("-".to_owned(), |watson| format!("{watson:.2}"));

@@ -177,16 +177,16 @@ fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
         found.evidence_against.push(text.to_string());
         return;
     };
-    let told = format!(
+    let reported = format!(
         "{}: {:.0}% of its ceiling is used",
         ceiling.name,
         100.0 * used
     );
     if used > CEILING {
         found.confidence = Confidence::Attributed;
-        found.evidence_for.push(told);
+        found.evidence_for.push(reported);
     } else {
-        found.evidence_against.push(told);
+        found.evidence_against.push(reported);
     }
 }
 
@@ -231,7 +231,7 @@ fn changed(
     let share = delta / change;
     let (before, after) = (base.share(category), level.share(category));
     let (unit, of, whole) = basis.words();
-    let told = format!(
+    let reported = format!(
         "{category}: {:.2} {unit} {of} at {}, {:.2} {unit} at {}; {whole} changed by {change:+.2} {unit}",
         base.seconds.get(category).copied().unwrap_or(0.0),
         names.0,
@@ -243,7 +243,7 @@ fn changed(
         ..Attribution::default()
     };
     if share < ENOUGH {
-        result.evidence_against.push(told);
+        result.evidence_against.push(reported);
         let text = format!(
             "no category of waits carries {:.0}% of the change",
             100.0 * ENOUGH
@@ -252,7 +252,7 @@ fn changed(
         return result;
     }
     if (after - before).abs() < BARELY {
-        result.evidence_against.push(told);
+        result.evidence_against.push(reported);
         result
             .evidence_against
             .push(barely(category, before, after));
@@ -260,7 +260,7 @@ fn changed(
     }
     result.resource.clone_from(category);
     result.confidence = Confidence::Likely;
-    result.evidence_for.push(told);
+    result.evidence_for.push(reported);
     result
 }
 
@@ -281,7 +281,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
     };
     let (before, after) = (base.share(category), level.share(category));
     // A statement that several threads work for can wait longer than it lasts.
-    let told = match before > 1.0 || after > 1.0 {
+    let reported = match before > 1.0 || after > 1.0 {
         true => format!(
             "{category}: {before:.1} threads of a session wait in it at a time at {}, {after:.1} at {}",
             names.0, names.1
@@ -309,7 +309,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         // No change was shown that anything could have a share of.
         share: None,
         evidence_for: if fills {
-            vec![told.clone()]
+            vec![reported.clone()]
         } else {
             Vec::new()
         },
@@ -317,7 +317,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
             Vec::new()
         } else {
             vec![
-                told,
+                reported,
                 "no category fills most of the time at both levels".to_string(),
             ]
         },

@@ -291,7 +291,7 @@ fn say_offline(run: &mut Run<'_>, db: &Arc<Database>, only: Option<ObjectId>) {
                 group.map_or("", |g| g.name.as_str()).into(),
             ];
             let error: Box<SqlError> = Message::new(2527, &args).at_line(run.cx.line).into();
-            run.tell(&error);
+            run.send_error(&error);
         }
     }
 }

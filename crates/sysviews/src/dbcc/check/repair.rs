@@ -216,7 +216,7 @@ pub(super) fn allow_data_loss(
     };
     let fixed = say_repaired(run, (command, &name, id), &repaired);
     if is_in_emergency && let Ok(db) = run.cx.server.instance().database(&name) {
-        for message in db.take_told() {
+        for message in db.take_messages() {
             run.inform(message);
         }
     }

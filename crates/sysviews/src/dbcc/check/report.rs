@@ -106,7 +106,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
             self.rows.push(row);
         } else if message.is_error() {
             let error: Box<SqlError> = message.at_line(self.run.cx.line).into();
-            self.run.tell(&error);
+            self.run.send_error(&error);
         } else {
             self.run.inform(message);
         }

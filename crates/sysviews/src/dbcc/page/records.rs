@@ -142,7 +142,7 @@ fn columns(look: &Look<'_>, slot: u16, bytes: &[u8], out: &mut Printer) {
     }
 }
 
-/// Whether the rows of an index page lead to pages below. The level alone does not tell: in some files the
+/// Whether the rows of an index page lead to pages below. The level alone does not show it: in some files the
 /// lowest such level of a clustered index is 0.
 fn is_inner(look: &Look<'_>) -> bool {
     let clustered = look

@@ -111,7 +111,11 @@ impl Shard {
             heads += 1;
             let head = &self.heads[number as usize];
             let seen = self.seen(number);
-            assert!(!seen.is_empty(), "a head of nobody: {}", head.resource);
+            assert!(
+                !seen.is_empty(),
+                "a lock head without owners: {}",
+                head.resource
+            );
             let granted: Vec<_> = seen
                 .iter()
                 .filter(|s| s.kind == SeenKind::Granted)
@@ -133,7 +137,7 @@ impl Shard {
                 let blockers = self.blockers(number, waiter.owner, waiter.mode);
                 assert!(
                     !blockers.is_empty(),
-                    "waits for nobody: {} on {}",
+                    "waits for no owner: {} on {}",
                     waiter.mode,
                     head.resource
                 );

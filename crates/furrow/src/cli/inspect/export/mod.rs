@@ -69,7 +69,7 @@ pub(super) fn run(options: &ExportArguments) -> Result<u8, Failure> {
         return Err(Failure::new(FAILED, what));
     }
     if opened.lost > 0 {
-        let what = "the catalog is damaged: there may be columns and rows that it does not tell of";
+        let what = "the catalog is damaged: there may be columns and rows that it does not list";
         return Err(Failure::new(FAILED, what));
     }
     Ok(0)
@@ -158,7 +158,7 @@ fn write_rows(
                 done.rows += 1;
             }
             Err(error) => {
-                opened.tell(&error);
+                opened.report(&error);
                 match error {
                     MdfError::MissingFile { .. } => done.absent = true,
                     _ => done.damaged += 1,

@@ -32,7 +32,7 @@ pub(super) fn print(dump: &Dump, out: &mut impl Write) -> std::io::Result<()> {
         protection(dump)
     )?;
     if !dump.in_use {
-        writeln!(out, "nobody uses this page; what follows is left over")?;
+        writeln!(out, "this page is not in use; what follows is left over")?;
     }
     if let Some(owner) = &dump.owner {
         let table = table_of(owner).unwrap_or_else(|| format!("object {}", owner.rowset.idmajor));

@@ -43,9 +43,9 @@ pub(super) fn name(found: &mut Attribution, slower: &[&Run]) {
     if share < MOST {
         return;
     }
-    let told = format!("{} of these waits were for {name}{what}", percent(share));
+    let reported = format!("{} of these waits were for {name}{what}", percent(share));
     found.resource = format!("{} ({name}{what})", found.resource);
-    found.evidence_for.push(told);
+    found.evidence_for.push(reported);
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ pub(super) fn busy_neighbour(
             names.1
         )],
         evidence_against: vec![
-            "what the factor itself does cannot be told from it: run again on a quiet machine"
+            "what the factor itself does cannot be separated from it: run again on a quiet machine"
                 .to_string(),
         ],
     })
