@@ -340,7 +340,8 @@ fn a_secondary_file_that_was_not_given_is_named_and_is_not_damage() {
     assert_eq!((both.status.code(), err(&both)), (Some(0), String::new()));
     let away = scratch.path().join("away.ndf");
     moved(&second, &away);
-    let missing = "file 3 (b2.ndf) was not given: name every data file of the database, the primary file first";
+    let missing =
+        "file 3 (b2.ndf) was not given: name every data file of the database, the primary";
     let f = text(&primary);
     for (words, code) in [
         (vec!["inspect", f], 1),
