@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_of_the_product_is_in_doubt_from_its_first_sign_on() {
+    fn text_of_sql_server_is_in_doubt_from_its_first_sign_on() {
         let collation = Collation::DEFAULT;
         let of = |a: &str, b: &str| text_order(collation, 1, a.as_bytes(), b.as_bytes());
         assert_eq!(of("abc", "abd"), Some(Ordering::Less));

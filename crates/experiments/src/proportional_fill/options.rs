@@ -179,7 +179,7 @@ impl Options {
             "Collisions on a spinlock need threads that run at the same time: few processors show few."
                 .to_string(),
             "No file grew: what growth adds is not measured.".to_string(),
-            "The engine is Furrow, not SQL Server: where extents go is the product's rule, times are not its \
+            "The engine is Furrow, not SQL Server: where extents go is SQL Server's rule, times are not its \
              times."
                 .to_string(),
         ]

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cells_are_the_product_with_the_last_factor_fastest() {
+    fn cells_are_all_combinations_with_the_last_factor_fastest() {
         let factors = [
             Factor::counts("files", &[1, 4]),
             Factor::words("layout", &["seq", "random"]),

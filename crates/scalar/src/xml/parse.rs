@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_well_formed_has_the_product_s_number() {
+    fn what_is_not_well_formed_has_the_number_of_sql_server() {
         let number = |text: &str| match parse(text, Source::Wide, false) {
             Ok(xml) => panic!("{text} is {xml}"),
             Err(error) => error.number,

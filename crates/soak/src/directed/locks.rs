@@ -17,7 +17,7 @@ use std::sync::{Arc, Barrier};
 
 /// A thread that has waited so long was not examined for a deadlock. The first search comes at once, the next
 /// after seconds.
-const NOBODY_LOOKED: Timeout = Timeout::Millis(20_000);
+const NO_DETECTION: Timeout = Timeout::Millis(20_000);
 
 /// Each of two transactions holds the lock that the other waits for.
 pub(super) fn deadlock(_: u64) -> Result<(), String> {
@@ -144,7 +144,7 @@ fn cross() -> Result<Result<(), String>, EngineError> {
     let (both_hold, ends) = (Barrier::new(2), Mutex::new(Vec::new()));
     let one = |mine: i64| -> Result<(), EngineError> {
         let mut session = Session::new(&db)?;
-        session.set_lock_timeout(NOBODY_LOOKED);
+        session.set_lock_timeout(NO_DETECTION);
         session.begin()?;
         let change = |session: &mut Session, id| {
             let key = table.row_key(&[Value::BigInt(id)])?;

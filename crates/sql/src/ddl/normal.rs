@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_kept_as_the_product_keeps_them() {
+    fn texts_are_kept_as_sql_server_keeps_them() {
         for (written, kept) in [
             ("price > 0", "([price]>(0))"),
             ("a between 1 and 5", "([a]>=(1) AND [a]<=(5))"),
