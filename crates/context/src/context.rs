@@ -345,10 +345,11 @@ impl Context {
         self.scope.set(place, value, &self.memory)
     }
 
-    /// Fails if the batch was cancelled, or if the process has used up its memory.
+    /// Fails if the batch was cancelled, if a helper has to end, or if the process has used up its memory.
     #[inline]
     pub fn check_cancel(&self) -> Result<()> {
-        match self.sessions.activity().is_cancelled() {
+        let is_over = (self.division.as_ref()).is_some_and(|division| division.has_ended());
+        match is_over || self.sessions.activity().is_cancelled() {
             true => Err(SqlError::cancelled()),
             false => check_heap(),
         }
@@ -364,6 +365,7 @@ impl Context {
         self.sessions.begin_statement()?;
         match body(self) {
             Ok(value) => {
+                self.frame.clear();
                 self.sessions.finish_statement()?;
                 Ok(value)
             }

@@ -163,6 +163,7 @@ impl ServerState {
     /// Makes the connections discard their stored texts.
     pub fn forget_texts(&self) {
         self.forgotten.fetch_add(1, Ordering::Relaxed);
+        self.statements.remove_unused();
         self.query_stats.clear();
     }
 

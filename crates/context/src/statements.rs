@@ -22,8 +22,8 @@ pub(crate) struct SharedStatements(Mutex<Shared>);
 #[derive(Debug, Default)]
 struct Shared {
     known: Known,
-    /// Texts that found no place since unused ones were last removed.
-    refused: usize,
+    /// Texts offered since unused ones were last removed.
+    offered: usize,
 }
 
 impl SharedStatements {
@@ -36,20 +36,34 @@ impl SharedStatements {
     /// Offers the statements of a text to other connections.
     pub(crate) fn share(&self, quoted_identifier: bool, text: &str, statements: &Statements) {
         let shared = &mut *self.0.lock();
-        let known = &mut shared.known;
-        // All entries are looked at seldom, also where every connection has texts of its own.
-        if known.len() >= MOST_SHARED && shared.refused.is_multiple_of(MOST_SHARED / 2) {
-            known.retain(|_, statements| statements.strong_count() > 0);
-        }
-        if known.len() >= MOST_SHARED {
-            shared.refused += 1;
+        shared.offered += 1;
+        let key = (quoted_identifier, text.into());
+        if let Some(known) = shared.known.get_mut(&key) {
+            if known.strong_count() == 0 {
+                *known = Arc::downgrade(statements);
+            }
             return;
         }
-        shared.refused = 0;
-        let key = (quoted_identifier, text.into());
-        if known.get(&key).and_then(Weak::upgrade).is_none() {
-            known.insert(key, Arc::downgrade(statements));
+        // All entries are looked at seldom, also where every connection has texts of its own.
+        if shared.known.len() >= MOST_SHARED && shared.offered >= MOST_SHARED / 2 {
+            shared.remove_unused();
         }
+        if shared.known.len() < MOST_SHARED {
+            shared.known.insert(key, Arc::downgrade(statements));
+        }
+    }
+
+    /// Removes the texts that no connection uses any more.
+    pub(crate) fn remove_unused(&self) {
+        self.0.lock().remove_unused();
+    }
+}
+
+impl Shared {
+    fn remove_unused(&mut self) {
+        self.offered = 0;
+        self.known
+            .retain(|_, statements| statements.strong_count() > 0);
     }
 }
 
@@ -74,5 +88,29 @@ mod tests {
             shared.share(true, &n.to_string(), statements);
         }
         assert_eq!(shared.0.lock().known.len(), MOST_SHARED);
+    }
+
+    #[test]
+    fn a_full_map_is_searched_for_unused_texts_seldom_and_takes_a_known_one_again() {
+        let shared = SharedStatements::default();
+        let keep = || (0..MOST_SHARED).map(|_| Statements::default());
+        let mut kept: Vec<Statements> = keep().collect();
+        for (n, statements) in kept.iter().enumerate() {
+            shared.share(true, &n.to_string(), statements);
+        }
+        let offered = || shared.0.lock().offered;
+        shared.remove_unused();
+        // The connection of one text comes and goes.
+        let again = Statements::default();
+        kept[7] = Statements::default();
+        for n in 1..100 {
+            shared.share(true, "another", &Statements::default());
+            assert_eq!(offered(), n, "nothing was removed meanwhile");
+        }
+        shared.share(true, "7", &again);
+        assert!(Arc::ptr_eq(&shared.find(true, "7").unwrap(), &again));
+        drop(kept);
+        shared.remove_unused();
+        assert_eq!(shared.0.lock().known.len(), 1);
     }
 }

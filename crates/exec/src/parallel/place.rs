@@ -5,6 +5,7 @@
 //! - an aggregate is right above it, or a condition leaves some of its rows out. Other rows all go through
 //!   the session's thread anyway, and passing them on would cost more than reading them;
 //! - its range is not one of equality with a key, which has few rows;
+//! - no scan of the statement keeps locks on rows: its helpers would wait for their own session;
 //! - what is computed for a row does not depend on other rows or calls: no subqueries, metadata functions,
 //!   RAND.
 
@@ -14,6 +15,8 @@ use crate::expr::{Cond, Expr};
 use crate::join::Method;
 use crate::operator::Plan;
 use crate::scan::ScanPlan;
+use crate::visit::Part;
+use furrow_engine::{Isolation, ReadLock};
 use furrow_scalar::aggregate::Aggregate;
 use furrow_types::TypeId;
 use std::sync::Arc;
@@ -31,8 +34,23 @@ pub enum RowOrder {
 pub fn place(plan: Plan, order: RowOrder, max_dop: Option<u32>) -> Plan {
     match max_dop {
         Some(1) => plan,
+        _ if locks_rows(&plan) => plan,
         _ => Placing { max_dop }.plan(plan, order),
     }
+}
+
+/// Whether a scan of the plan keeps locks on rows, by its hints: helpers would meet those of their session.
+fn locks_rows(plan: &Plan) -> bool {
+    let mut found = false;
+    plan.visit(&mut |part| {
+        if let Part::Plan(Plan::Scan(scan)) = part {
+            let keeps = [Isolation::RepeatableRead, Isolation::Serializable];
+            let by_level = scan.hints.isolation.is_some_and(|i| keeps.contains(&i));
+            found |= by_level || scan.hints.lock > ReadLock::Shared;
+        }
+        !found
+    });
+    found
 }
 
 struct Placing {
@@ -196,10 +214,10 @@ fn is_own(expr: &Expr) -> bool {
     own
 }
 
-fn is_own_part(part: crate::visit::Part<'_>) -> bool {
+fn is_own_part(part: Part<'_>) -> bool {
     match part {
-        crate::visit::Part::Plan(_) => false,
-        crate::visit::Part::Expr(expr) => match expr {
+        Part::Plan(_) => false,
+        Part::Expr(expr) => match expr {
             Expr::Metadata(..) | Expr::Once(..) | Expr::Subquery(_) | Expr::Outer(_) => false,
             Expr::Call(function, _) => !function.function.name.eq_ignore_ascii_case("RAND"),
             Expr::Case(arms, _) => !arms.iter().any(|(when, _)| has_query(when)),

@@ -9,7 +9,7 @@ use furrow_context::server::HelperPermit;
 use furrow_engine::{Division, EngineError, OpenScan};
 use furrow_io::process::add_helper_cpu_ns;
 use furrow_io::thread::{JoinHandle, spawn_named};
-use furrow_observe::task::{count_logical_reads, count_reads, count_writes};
+use furrow_observe::task::{Task, count_logical_reads, count_reads, count_writes};
 use std::sync::Arc;
 
 /// Helpers that run.
@@ -19,7 +19,7 @@ pub(super) struct Team {
     scan: Arc<ScanPlan>,
     /// Holds the lock of the table.
     open: Option<OpenScan>,
-    threads: Vec<JoinHandle<()>>,
+    threads: Vec<(JoinHandle<()>, Arc<Task>)>,
     _permit: HelperPermit,
     gave_up: bool,
 }
@@ -66,12 +66,13 @@ impl Team {
         let table = (self.scan.db, &*self.scan.table);
         let thread = u16::try_from(number + 1).unwrap_or(u16::MAX);
         let context = cx.helper(table, thread, (&self.division, waiter))?;
+        let task = Arc::clone(context.sessions.task());
         let (plan, exchange) = (Arc::clone(plan), Arc::clone(&self.exchange));
         let started = spawn_named("parallel scan", move || {
             helper::run(&plan, context, &exchange);
         });
         let thread = started.map_err(|e| Box::<SqlError>::from(EngineError::Thread(e)))?;
-        self.threads.push(thread);
+        self.threads.push((thread, task));
         Ok(())
     }
 
@@ -120,10 +121,14 @@ impl Team {
         }
     }
 
+    /// Ends the helpers and waits for them: not for the end of their parts, nor of a function under way.
     fn stop(&mut self) {
         self.division.end();
         self.exchange.end();
-        for thread in self.threads.drain(..) {
+        for (_, task) in &self.threads {
+            task.cancel();
+        }
+        for (thread, _) in self.threads.drain(..) {
             // A thread that has panicked has reported an error at its end.
             let _ = thread.join();
         }

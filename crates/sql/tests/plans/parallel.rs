@@ -148,6 +148,31 @@ fn with(query: &str, max_dop: u32) -> String {
     }
 }
 
+/// Queries whose scans stay serial.
+const SERIAL: &[&str] = &[
+    "SELECT id, s FROM t ORDER BY id",
+    "SELECT TOP 5 id FROM t WHERE s LIKE '%x%'",
+    "SELECT id, s FROM t",
+    "SELECT COUNT(*) FROM t WHERE id = 7 AND s LIKE '%x%'",
+    "SELECT COUNT(*) FROM t WHERE id < 50",
+    "SELECT SUM(f) FROM t",
+    "SELECT COUNT(*) FROM t WITH (UPDLOCK) WHERE s LIKE '%x%'",
+    "SELECT COUNT(*) FROM t WITH (HOLDLOCK) WHERE s LIKE '%x%'",
+    "SELECT COUNT(*) FROM t WITH (PAGLOCK) WHERE s LIKE '%x%'",
+    "SELECT COUNT(*) FROM t WHERE RAND(id) >= 0 AND s > ''",
+    "SELECT COUNT(*) FROM t WHERE s = (SELECT MAX(s) FROM h WHERE id = 0)",
+    // Helpers would meet the locks of their own session.
+    "SELECT COUNT(*) FROM t a LEFT JOIN t b WITH (XLOCK) ON b.n = a.n + 1 AND b.id > 19990 \
+     WHERE a.s LIKE '%x%' AND a.id > 19000",
+    "SELECT (SELECT MAX(b.g) FROM t b WITH (REPEATABLEREAD) WHERE b.id = 5) FROM t a \
+     WHERE a.s LIKE '%x9%'",
+    // Groups in the order of their first rows.
+    "SELECT TOP 3 g, COUNT(*) FROM t GROUP BY g",
+    "SELECT STRING_AGG(g, ',') FROM (SELECT g FROM t GROUP BY g) x",
+    "DECLARE @v varchar(max) = REPLICATE(CAST('x' AS varchar(max)), 100000); \
+     SELECT COUNT(*) FROM t WHERE s LIKE '%x%'",
+];
+
 #[test]
 fn a_scan_is_divided_only_where_nothing_else_changes() {
     let server = server();
@@ -160,27 +185,9 @@ fn a_scan_is_divided_only_where_nothing_else_changes() {
         scans(&mut c, &with("SELECT id FROM h WHERE s LIKE '%x9%'", 3)),
         4
     );
-    let serial = [
-        "SELECT id, s FROM t ORDER BY id",
-        "SELECT TOP 5 id FROM t WHERE s LIKE '%x%'",
-        "SELECT id, s FROM t",
-        "SELECT COUNT(*) FROM t WHERE id = 7 AND s LIKE '%x%'",
-        "SELECT COUNT(*) FROM t WHERE id < 50",
-        "SELECT SUM(f) FROM t",
-        "SELECT COUNT(*) FROM t WITH (UPDLOCK) WHERE s LIKE '%x%'",
-        "SELECT COUNT(*) FROM t WITH (HOLDLOCK) WHERE s LIKE '%x%'",
-        "SELECT COUNT(*) FROM t WITH (PAGLOCK) WHERE s LIKE '%x%'",
-        "SELECT COUNT(*) FROM t WHERE RAND(id) >= 0 AND s > ''",
-        "SELECT COUNT(*) FROM t WHERE s = (SELECT MAX(s) FROM h WHERE id = 0)",
-        // Groups in the order of their first rows.
-        "SELECT TOP 3 g, COUNT(*) FROM t GROUP BY g",
-        "SELECT STRING_AGG(g, ',') FROM (SELECT g FROM t GROUP BY g) x",
-        "DECLARE @v varchar(max) = REPLICATE(CAST('x' AS varchar(max)), 100000); \
-         SELECT COUNT(*) FROM t WHERE s LIKE '%x%'",
-    ];
-    for query in serial {
-        // The look-up of one row counts as none.
-        assert!(scans(&mut c, &with(query, 4)) <= 1, "{query}");
+    for query in SERIAL {
+        let alone = scans(&mut c, &with(query, 1));
+        assert_eq!(scans(&mut c, &with(query, 4)), alone, "{query}");
     }
     ok(&mut c, "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     assert_eq!(scans(&mut c, &with(count, 4)), 1);
@@ -210,6 +217,21 @@ fn a_scan_is_divided_only_where_nothing_else_changes() {
         "EXEC sp_configure 'cost threshold for parallelism', 5; RECONFIGURE",
     );
     assert_eq!(scans(&mut c, &with(count, 4)), 1);
+}
+
+#[test]
+fn scans_are_divided_after_a_long_outer_value_and_for_a_single_user() {
+    let server = server();
+    let mut c = filled(&server);
+    let count = with("SELECT COUNT(*) FROM t WHERE s LIKE '%x%'", 4);
+    ok(
+        &mut c,
+        "SELECT (SELECT COUNT(*) FROM h WHERE h.s = d.body AND h.id < 3) FROM (SELECT \
+         REPLICATE(CAST('x' AS VARCHAR(MAX)), 100000 + id % 2) AS body FROM t WHERE id = 5) d",
+    );
+    assert_eq!(scans(&mut c, &count), 5);
+    ok(&mut c, "ALTER DATABASE p SET SINGLE_USER");
+    assert_eq!(scans(&mut c, &count), 5);
 }
 
 /// Waits until this session waits for a lock.
@@ -283,6 +305,78 @@ fn a_cancelled_parallel_scan_ends_and_leaves_no_thread() {
     cancel.cancel();
     // It has ended before, or it is cancelled; in no case does it go on.
     let _ = begun.unwrap().join().unwrap();
+}
+
+/// What a thread returns within this time.
+fn within<T>(limit: Duration, thread: furrow_io::thread::JoinHandle<T>, what: &str) -> T {
+    let begun = furrow_io::time::Moment::now();
+    while !thread.is_finished() {
+        assert!(begun.elapsed() < limit, "{what} does not end");
+        sleep(Duration::from_millis(5));
+    }
+    thread.join().unwrap()
+}
+
+#[test]
+fn a_scan_passes_rows_that_its_own_session_has_locked() {
+    let server = server();
+    let mut first = filled(&server);
+    for table in ["t", "h"] {
+        let mut one = server.connect().unwrap();
+        let mut two = server.connect().unwrap();
+        ok(&mut two, "USE p");
+        let lock =
+            format!("USE p; BEGIN TRAN; SELECT n FROM {table} WITH (HOLDLOCK) WHERE id = 7000");
+        ok(&mut one, &lock.replace("HOLDLOCK", "REPEATABLEREAD"));
+        let session = two.id();
+        let change = format!("UPDATE {table} SET n = 1 WHERE id = 7000");
+        let writer = spawn_named("writer", move || sorted(&mut two, &change)).unwrap();
+        wait_until_blocked(&mut first, session);
+        let count = format!("SELECT COUNT(*) FROM {table} WHERE s > '' OPTION (MAXDOP 4)");
+        let past = count.replace(" WHERE", " WITH (READPAST) WHERE");
+        let reader = spawn_named("reader", move || {
+            let counted = (sorted(&mut one, &count), sorted(&mut one, &past));
+            ok(&mut one, "COMMIT");
+            counted
+        });
+        let all = vec![format!(" {ROWS}")];
+        let counted = within(Duration::from_secs(60), reader.unwrap(), "the scan");
+        assert_eq!(counted, (all.clone(), all), "{table}");
+        assert!(writer.join().unwrap().is_empty());
+    }
+}
+
+#[test]
+fn helpers_end_in_the_middle_of_a_part_and_of_a_function() {
+    let server = server();
+    let mut writer = filled(&server);
+    let mut c = server.connect().unwrap();
+    ok(&mut c, "USE p");
+    let slow = "SELECT COUNT(*) FROM h WHERE REPLICATE(CAST('a' AS VARCHAR(MAX)), 4000000 + id % 2) \
+                LIKE '%' + REPLICATE('a', 3000) + 'b' OPTION (MAXDOP 4)";
+    let cancel = c.canceller();
+    let scan = spawn_named("scan", move || {
+        (c.execute(slow, &mut Kept::default()).cancelled, c)
+    });
+    sleep(Duration::from_millis(250));
+    cancel.cancel();
+    let (cancelled, mut c) = within(Duration::from_secs(60), scan.unwrap(), "a cancelled scan");
+    assert!(cancelled);
+    // One helper waits for a lock, the others have work for hours.
+    ok(
+        &mut writer,
+        "BEGIN TRANSACTION; UPDATE h SET n = 1000 WHERE id = 5",
+    );
+    let busy = "SET LOCK_TIMEOUT 1; SELECT COUNT(n) FROM h WHERE id < 6 OR \
+                REPLICATE(CAST('a' AS VARCHAR(MAX)), 40000) LIKE '%' + REPLICATE('a', 3000) + 'b' \
+                OPTION (MAXDOP 4)";
+    let scan = spawn_named("scan", move || sorted(&mut c, busy));
+    let ended = within(
+        Duration::from_secs(60),
+        scan.unwrap(),
+        "a scan that waited too long",
+    );
+    assert_eq!(ended, ["Msg 1222"]);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use crate::table::{Index, IndexKind, Table};
 use furrow_access::{Bound, Direction, HeapDivision};
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
-use furrow_txn::lock::LockMode;
+use furrow_txn::lock::{LockMode, Resource};
 use furrow_types::Value;
 use std::ops::Bound as End;
 use std::sync::Arc;
@@ -44,9 +44,15 @@ pub struct Division {
 }
 
 impl Division {
-    /// Gives out no further part.
+    /// Gives out no further part; those who read parts end soon.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether those who read parts have to end.
+    #[inline]
+    pub fn has_ended(&self) -> bool {
+        self.ended.load(Ordering::Relaxed)
     }
 }
 
@@ -68,7 +74,7 @@ impl Session {
     /// A scan to be divided among readers of this session; `None` where only the session itself can do it:
     /// - rows that are locked and stay locked (REPEATABLE READ, SERIALIZABLE, UPDLOCK and the like);
     /// - pages locked as a whole;
-    /// - a table of which this transaction has changed rows, or that it has locked for a change;
+    /// - a table of which this transaction has changed or locked rows, or that it has locked for a change;
     /// - rows that are looked up through an index, rows in descending order, files of another engine.
     pub fn division(
         &mut self,
@@ -100,6 +106,7 @@ impl Session {
         if !matches!(reading, Reading::Dirty | Reading::Committed)
             || spec.lock > ReadLock::Shared
             || !is_free
+            || self.holds_parts(table)
             || by_pages
             || looks_up
             || spec.backward
@@ -130,6 +137,19 @@ impl Session {
         }))
     }
 
+    /// Whether this session holds locks on rows or pages of a table; on a row of any heap, if it is a heap. A
+    /// reader's tests would take them, and requests that wait behind them, for those of another session.
+    fn holds_parts(&self, table: &Table) -> bool {
+        let is_heap = table.indexes.iter().any(|i| i.kind == IndexKind::Heap);
+        self.owner.holds_any(|resource| match resource {
+            Resource::Rid(..) => is_heap,
+            Resource::Key(_, rowset, _) | Resource::Page(_, rowset, _) => {
+                table.indexes.iter().any(|i| i.rowset.id() == *rowset)
+            }
+            _ => false,
+        })
+    }
+
     /// Begins a scan of the next part, in a reader ([`Session::reader`]); `None` when there are no more.
     pub fn open_part(
         &mut self,
@@ -141,7 +161,7 @@ impl Session {
         let _task = self.enter();
         let index = table.indexes.get(division.spec.index);
         let index = index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
-        let part = match division.ended.load(Ordering::Relaxed) {
+        let part = match division.has_ended() {
             true => None,
             false => next_part(index, &mut division.rest.lock())?,
         };

@@ -89,9 +89,17 @@ impl Session {
     /// A session of this database; the database cannot be closed or dropped while it lasts. The session has
     /// the number of the task. Sessions may share a task, its waits and its trace flags.
     pub fn of_task(db: &Arc<DatabaseCore>, task: &Arc<Task>) -> Result<Session, EngineError> {
-        let database_ref = db.enter()?;
+        Ok(Session::within(db, task, db.enter()?))
+    }
+
+    /// A session in a database that is kept open by this reference.
+    pub(crate) fn within(
+        db: &Arc<DatabaseCore>,
+        task: &Arc<Task>,
+        database_ref: DatabaseRef,
+    ) -> Session {
         let id = task.session_id();
-        Ok(Session {
+        Session {
             db: Arc::clone(db),
             _database_ref: database_ref,
             id,
@@ -115,7 +123,7 @@ impl Session {
             row: RowBuffer::default(),
             encoded: Vec::new(),
             read: Vec::new(),
-        })
+        }
     }
 
     /// Its number.

@@ -8,7 +8,8 @@
 //! the session, and LOCK_TIMEOUT, KILL and a cancellation end it as they end any other wait.
 //!
 //! The reader tests locks for an owner that holds nothing. The result is that of the session itself only as
-//! long as this has no lock on the table that conflicts with S: `Session::division` checks it.
+//! long as this has no lock on the table that conflicts with S, and none on its rows and pages:
+//! `Session::division` checks it at the begin, and a plan is divided only where no scan in it locks rows.
 
 use super::Session;
 use crate::error::EngineError;
@@ -38,7 +39,8 @@ impl Session {
         task: &Arc<Task>,
         waiter: Arc<dyn LockWaiter>,
     ) -> Result<Session, EngineError> {
-        let mut reader = Session::of_task(&self.db, task)?;
+        // It does not count as a further session, so that SINGLE_USER has parallel scans as well.
+        let mut reader = Session::within(&self.db, task, self.db.keep_open()?);
         reader.set_isolation(self.isolation);
         reader.waiter = Some(waiter);
         Ok(reader)

@@ -115,6 +115,12 @@ impl LockOwner {
         Some(locks.entries()[at].mode)
     }
 
+    /// Whether it holds a lock on a resource of these.
+    pub fn holds_any(&self, of: impl Fn(&Resource) -> bool) -> bool {
+        let locks = self.locks.lock();
+        locks.entries().iter().any(|held| of(&held.resource))
+    }
+
     /// Number of locks it holds.
     #[cfg(test)]
     pub(crate) fn lock_count(&self) -> usize {
