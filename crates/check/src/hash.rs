@@ -13,6 +13,21 @@ fn mix(a: u64, b: u64) -> u64 {
     (product as u64) ^ (product >> 64) as u64
 }
 
+/// Up to seven bytes as a word, without a loop.
+#[inline]
+fn word_of(rest: &[u8]) -> u64 {
+    if let (Some(first), Some(last)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        let last = u64::from(u32::from_le_bytes(*last)) << 32;
+        return u64::from(u32::from_le_bytes(*first)) | last;
+    }
+    match *rest {
+        [a, b, c] => u64::from_le_bytes([a, b, c, 0, 0, 0, 0, 0]),
+        [a, b] => u64::from(u16::from_le_bytes([a, b])),
+        [a] => u64::from(a),
+        _ => 0,
+    }
+}
+
 impl RowHash {
     pub(crate) fn new() -> RowHash {
         RowHash(A)
@@ -25,18 +40,12 @@ impl RowHash {
             self.0 = mix(self.0 ^ B, A);
             return;
         };
-        self.0 = mix(self.0 ^ (bytes.len() as u64 + 1), B);
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {
             self.0 = mix(self.0 ^ u64::from_le_bytes(*word), A);
         }
-        if !rest.is_empty() {
-            let mut last = [0; 8];
-            for (place, byte) in last.iter_mut().zip(rest) {
-                *place = *byte;
-            }
-            self.0 = mix(self.0 ^ u64::from_le_bytes(last), A);
-        }
+        // The length comes with the last bytes: most values are short.
+        self.0 = mix(self.0 ^ word_of(rest), B ^ bytes.len() as u64);
     }
 
     /// The hash; never 0, so that a row always leaves a trace in a sum.

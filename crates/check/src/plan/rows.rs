@@ -1,12 +1,12 @@
 //! How the rows of a rowset must look: columns, key, lengths.
 
 use super::types::{ColumnPlan, KeyPlan, LevelPlan, Plan, RowsetPlan};
-use furrow_datafile::{Database, StoredColumn};
+use furrow_datafile::{ColumnPlace, Database, StoredColumn};
 use furrow_format::PageType;
 use furrow_format::catalog::{
     Column, Rowset, column_status, layout_status, rowset_status, unit_kind,
 };
-use furrow_types::{DataType, Family};
+use furrow_types::{DataType, Family, TypeId};
 use std::collections::HashMap;
 
 /// Names of a table's columns by id, and whether each is declared NOT NULL.
@@ -39,6 +39,7 @@ fn level(columns: &[StoredColumn], names: &Names, inner: bool) -> LevelPlan {
         plan.columns.push(ColumnPlan {
             stored: *stored,
             place,
+            fixed: fixed_part(stored, place),
             name: declared.map(|d| d.0.clone()).unwrap_or_default(),
             // Two columns of sysrowsets are NOT NULL by their layout, declared NULL, and NULL in every row.
             not_null: stored.status & layout_status::NOT_NULL != 0
@@ -58,6 +59,13 @@ fn level(columns: &[StoredColumn], names: &Names, inner: bool) -> LevelPlan {
         })
         .collect();
     plan
+}
+
+/// Where a fixed column has its bytes; a bit shares one.
+fn fixed_part(stored: &StoredColumn, place: ColumnPlace) -> Option<(u16, u16)> {
+    let is_alone = place.offset > 0 && stored.data_type.id != TypeId::Bit;
+    let len = stored.data_type.fixed_len().filter(|_| is_alone)?;
+    Some((place.offset.unsigned_abs(), len))
 }
 
 /// Most bytes of a value in its row.

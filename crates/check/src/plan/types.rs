@@ -70,6 +70,8 @@ pub(crate) struct Plan {
 pub(crate) struct ColumnPlan {
     pub(crate) stored: StoredColumn,
     pub(crate) place: ColumnPlace,
+    /// Offset and length of a fixed column that has bytes of its own.
+    pub(crate) fixed: Option<(u16, u16)>,
     pub(crate) name: String,
     pub(crate) not_null: bool,
     pub(crate) uniquifier: bool,

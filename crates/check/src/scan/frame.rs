@@ -2,7 +2,7 @@
 
 use super::worker::{SlotPlace, Worker};
 use crate::finding::page;
-use furrow_format::{BODY_SIZE, HEADER_SIZE, Page, PageFlags, PageId, SLOT_SIZE};
+use furrow_format::{BODY_SIZE, HEADER_SIZE, PAGE_SIZE, Page, PageFlags, PageId, SLOT_SIZE};
 
 /// Unused bytes of the header.
 const UNUSED: std::ops::Range<usize> = 64..96;
@@ -82,6 +82,9 @@ impl Worker<'_> {
     }
 
     fn no_overlap(&mut self, id: PageId, unit: u32) -> bool {
+        if self.are_apart() {
+            return true;
+        }
         self.by_offset.clear();
         self.by_offset.extend_from_slice(&self.slots);
         if !self.by_offset.is_sorted() {
@@ -113,6 +116,33 @@ impl Worker<'_> {
         ];
         self.findings.of_unit(plan, (8942, unit), id, &args, means);
         false
+    }
+
+    /// Whether no two records have a byte in common: each marks its bytes, which is cheaper than to sort.
+    fn are_apart(&self) -> bool {
+        const WORDS: usize = PAGE_SIZE / 64;
+        let mut taken = [0_u64; WORDS];
+        self.slots.iter().all(|place| {
+            let (start, len) = (usize::from(place.offset), usize::from(place.len));
+            let Some(last) = (start + len).checked_sub(1).filter(|_| len > 0) else {
+                return true;
+            };
+            let Some(words) = taken.get_mut(start / 64..=last / 64) else {
+                return false;
+            };
+            let mut mask = u64::MAX << (start % 64);
+            let (mut is_free, mut left) = (true, words.len());
+            for word in words {
+                left -= 1;
+                if left == 0 {
+                    mask &= u64::MAX >> (63 - last % 64);
+                }
+                is_free &= *word & mask == 0;
+                *word |= mask;
+                mask = u64::MAX;
+            }
+            is_free
+        })
     }
 
     fn arithmetic(&mut self, id: PageId, unit: u32, view: Page<'_>) {

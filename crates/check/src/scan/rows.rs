@@ -34,13 +34,29 @@ pub(crate) fn bytes_of(stored: Stored<'_>) -> Option<&[u8]> {
 }
 
 /// The values of a record; the place of the column that it has no room for.
-#[inline]
 pub(crate) fn values_of<'p>(level: &LevelPlan, record: &Record<'p>) -> Result<Values<'p>, usize> {
     let mut values = Values::new();
-    for (at, column) in level.columns.iter().enumerate() {
-        values.push(find_column(record, &column.stored, column.place).ok_or(at)?);
-    }
+    read_values(level, record, &mut values)?;
     Ok(values)
+}
+
+/// The same, into a buffer: moving one costs more than to fill it.
+#[inline]
+fn read_values<'p>(
+    level: &LevelPlan,
+    record: &Record<'p>,
+    values: &mut Values<'p>,
+) -> Result<(), usize> {
+    values.clear();
+    let no_nulls = record.has_no_nulls(level.null_bits);
+    for (at, column) in level.columns.iter().enumerate() {
+        let value = match column.fixed {
+            Some((offset, len)) if no_nulls => record.fixed_at(offset, len).map(Stored::Bytes),
+            _ => find_column(record, &column.stored, column.place),
+        };
+        values.push(value.ok_or(at)?);
+    }
+    Ok(())
 }
 
 /// The hash of the index row that a row of the table must have.
@@ -122,10 +138,40 @@ impl<'a, 'p> Site<'a, 'p> {
 /// What is kept from row to row of a page.
 #[derive(Default)]
 pub(super) struct Along<'p> {
-    before: Option<(u16, bool, KeyValues<'p>)>,
+    /// Values of the row at hand.
+    values: Values<'p>,
+    /// Slot of the row before with a key, and whether it is a ghost.
+    before: Option<(u16, bool)>,
+    /// Its key, and that of the row at hand.
+    keys: Keys<'p>,
     first: Option<KeyValues<'p>>,
     ghosts: u16,
     live: u64,
+}
+
+/// Two keys, which change places from row to row.
+#[derive(Default)]
+struct Keys<'p> {
+    both: [KeyValues<'p>; 2],
+    swapped: bool,
+}
+
+impl<'p> Keys<'p> {
+    /// The key before, and the one at hand.
+    #[inline]
+    fn pair(&mut self) -> (&KeyValues<'p>, &mut KeyValues<'p>) {
+        let [first, second] = &mut self.both;
+        match self.swapped {
+            true => (second, first),
+            false => (first, second),
+        }
+    }
+
+    /// The one at hand is now the one before.
+    #[inline]
+    fn advance(&mut self) {
+        self.swapped = !self.swapped;
+    }
 }
 
 impl Worker<'_> {
@@ -151,10 +197,11 @@ impl Worker<'_> {
             rows.fetch_add(along.live, Memory::Relaxed);
         }
         let is_heap = site.rows.is_none_or(|rows| rows.is_heap);
-        match (along.first, along.before) {
-            (Some(first), Some((_, _, last))) if site.is_leaf && !is_heap => {
+        match along.first {
+            Some(first) if site.is_leaf && !is_heap => {
                 let low = self.facts.keys.keep(first.into_iter());
-                (low, self.facts.keys.keep(last.into_iter()))
+                let last = along.keys.pair().0;
+                (low, self.facts.keys.keep(last.iter().copied()))
             }
             _ => Default::default(),
         }
@@ -251,26 +298,17 @@ impl Worker<'_> {
         if !self.shape_is_right(site, level, at, &record) {
             return;
         }
-        let values = match values_of(level, &record) {
-            Ok(values) => values,
-            Err(column) => {
-                let values = (column as i64, place.len.into());
-                let test = "ColumnOffsets <= (nextRec - pRec)";
-                self.findings.row_test(
-                    self.shared.plan,
-                    site.unit,
-                    (site.id, place.slot),
-                    (test, values),
-                );
-                return;
-            }
-        };
-        self.values(site, level, (at, ghost), &values);
-        self.key(site, level, (at, ghost), &values, along);
+        if let Err(column) = read_values(level, &record, &mut along.values) {
+            let values = (column as i64, place.len.into());
+            self.bad_row(site, at, ("ColumnOffsets <= (nextRec - pRec)", values));
+            return;
+        }
+        self.values(site, level, (at, ghost), &along.values);
+        self.key(site, level, (at, ghost), along);
         let home = self.moved(site, at, &record);
         if site.is_leaf && !ghost {
             along.live += 1;
-            self.match_index(site, &values, home);
+            self.match_index(site, &along.values, home);
         }
     }
 
@@ -452,18 +490,18 @@ impl Worker<'_> {
         site: &Site<'_, 'p>,
         level: &LevelPlan,
         (at, ghost): (RowId, bool),
-        values: &[Stored<'p>],
         along: &mut Along<'p>,
     ) {
         // The first entry of a page that is no leaf stands for all that comes before the second.
         if level.key.is_empty() || !site.is_leaf && at.slot == 0 {
             return;
         }
-        let columns = level.key.iter().map(|key| values.get(key.column));
-        let now: KeyValues<'p> = columns
-            .map(|value| value.copied().and_then(bytes_of))
-            .collect();
-        if let Some((slot, before_ghost, before)) = &along.before {
+        let (before, now) = along.keys.pair();
+        now.clear();
+        for key in &level.key {
+            now.push(along.values.get(key.column).copied().and_then(bytes_of));
+        }
+        if let Some((slot, before_ghost)) = along.before {
             let (plan, unit, id) = (self.shared.plan, site.unit, site.id);
             let pair = (before.iter().copied(), now.iter().copied());
             match order(plan.own, &level.key, pair.0, pair.1) {
@@ -474,7 +512,7 @@ impl Worker<'_> {
                         at.slot,
                         plan.of(unit)
                     );
-                    let args = [page(id), (*slot).into(), at.slot.into()];
+                    let args = [page(id), slot.into(), at.slot.into()];
                     self.findings.of_unit(plan, (2511, unit), id, &args, means);
                 }
                 Some(Ordering::Equal) if !ghost && !before_ghost => {
@@ -483,14 +521,15 @@ impl Worker<'_> {
                         at.slot,
                         plan.of(unit)
                     );
-                    let args = [page(id), (*slot).into(), page(id), at.slot.into()];
+                    let args = [page(id), slot.into(), page(id), at.slot.into()];
                     self.findings.of_unit(plan, (2512, unit), id, &args, means);
                 }
                 _ => {}
             }
         }
         along.first.get_or_insert_with(|| now.clone());
-        along.before = Some((at.slot, ghost, now));
+        along.before = Some((at.slot, ghost));
+        along.keys.advance();
     }
 
     /// Adds to the sums of the table's indexes, or takes away from those of this one.

@@ -123,6 +123,22 @@ impl<'a> Record<'a> {
         Some(byte & (1 << (bit % 8)) != 0)
     }
 
+    /// Whether the record stores the first `columns` columns and none of them is NULL; a record without a
+    /// bitmap stores all of them.
+    #[inline]
+    pub fn has_no_nulls(self, columns: u16) -> bool {
+        if self.frame.null_bitmap == 0 {
+            return true;
+        }
+        let bitmap = self.bytes.get(self.frame.null_bitmap..);
+        let (whole, bits) = (usize::from(columns / 8), columns % 8);
+        let Some((bytes, rest)) = bitmap.and_then(|bitmap| bitmap.split_at_checked(whole)) else {
+            return false;
+        };
+        let last = rest.first().copied().unwrap_or(0) & ((1 << bits) - 1);
+        columns <= self.frame.columns && last == 0 && bytes.iter().all(|&byte| byte == 0)
+    }
+
     /// Variable columns stored, without the back-pointer of a forwarded record.
     #[inline]
     pub fn var_count(self) -> u16 {
