@@ -5,7 +5,7 @@
 //! agree, every sum is zero. A sum that is not says that some row of its bucket has no partner: a second
 //! pass over the two row sets looks at rows of such buckets only.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use parking_lot::Mutex;
 
 /// Fewest and most sums of an index.
 const LEAST: u64 = 64;
@@ -16,7 +16,7 @@ const ROWS_A_BUCKET: u64 = 8;
 /// The sums of one index.
 #[derive(Debug)]
 pub(crate) struct Buckets {
-    sums: Vec<AtomicU64>,
+    sums: Mutex<Vec<u64>>,
 }
 
 impl Buckets {
@@ -26,47 +26,52 @@ impl Buckets {
         let most = (most.clamp(LEAST, MOST) + 1).next_power_of_two() / 2;
         let count = rows.clamp(LEAST, most).next_power_of_two();
         Buckets {
-            sums: (0..count).map(|_| AtomicU64::new(0)).collect(),
+            sums: Mutex::new(vec![0; count as usize]),
         }
     }
 
-    #[inline]
-    fn sum(&self, hash: u64) -> Option<&AtomicU64> {
-        self.sums.get((hash >> 20) as usize & (self.sums.len() - 1))
-    }
-
-    /// A row of the table.
-    #[inline]
-    pub(crate) fn expect(&self, hash: u64) {
-        if let Some(sum) = self.sum(hash) {
-            sum.fetch_add(hash, Ordering::Relaxed);
+    /// Rows of the table: those of a page at a time, since one by one they would wait for memory.
+    pub(crate) fn expect(&self, hashes: &[u64]) {
+        let mut sums = self.sums.lock();
+        for &hash in hashes {
+            if let Some(sum) = sum_of(&mut sums, hash) {
+                *sum = sum.wrapping_add(hash);
+            }
         }
     }
 
-    /// A row of the index.
-    #[inline]
-    pub(crate) fn found(&self, hash: u64) {
-        if let Some(sum) = self.sum(hash) {
-            sum.fetch_sub(hash, Ordering::Relaxed);
+    /// Rows of the index.
+    pub(crate) fn found(&self, hashes: &[u64]) {
+        let mut sums = self.sums.lock();
+        for &hash in hashes {
+            if let Some(sum) = sum_of(&mut sums, hash) {
+                *sum = sum.wrapping_sub(hash);
+            }
         }
     }
 
     /// Whether a row with this hash may lack its partner.
     pub(crate) fn is_open(&self, hash: u64) -> bool {
-        self.sum(hash)
-            .is_some_and(|sum| sum.load(Ordering::Relaxed) != 0)
+        sum_of(&mut self.sums.lock(), hash).is_some_and(|sum| *sum != 0)
     }
 
     /// The part of the sums that did not cancel.
     pub(crate) fn share_open(&self) -> f64 {
-        let open = |sum: &&AtomicU64| sum.load(Ordering::Relaxed) != 0;
-        self.sums.iter().filter(open).count() as f64 / self.sums.len().max(1) as f64
+        let sums = self.sums.lock();
+        sums.iter().filter(|sum| **sum != 0).count() as f64 / sums.len().max(1) as f64
     }
 
     /// Whether any row lacks its partner.
     pub(crate) fn any_open(&self) -> bool {
-        self.sums.iter().any(|sum| sum.load(Ordering::Relaxed) != 0)
+        self.sums.lock().iter().any(|sum| *sum != 0)
     }
+}
+
+/// The sum that a hash falls in.
+#[inline]
+fn sum_of(sums: &mut [u64], hash: u64) -> Option<&mut u64> {
+    let mask = sums.len().wrapping_sub(1);
+    sums.get_mut((hash >> 20) as usize & mask)
 }
 
 #[cfg(test)]
@@ -83,17 +88,17 @@ mod tests {
         };
         let buckets = Buckets::new(1000, MOST);
         for n in 0..1000 {
-            buckets.expect(hash(n));
+            buckets.expect(&[hash(n)]);
         }
         for n in (0..1000).rev().filter(|n| *n != 777) {
-            buckets.found(hash(n));
+            buckets.found(&[hash(n)]);
         }
         assert!(buckets.any_open() && buckets.is_open(hash(777)));
         let open = (0..1000).filter(|n| buckets.is_open(hash(*n))).count();
         assert!(open < 40, "{open} rows to look at for one that is missing");
-        buckets.found(hash(777));
+        buckets.found(&[hash(777)]);
         assert!(!buckets.any_open());
-        buckets.found(hash(5));
+        buckets.found(&[hash(5)]);
         assert!(buckets.is_open(hash(5)));
     }
 }

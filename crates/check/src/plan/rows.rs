@@ -46,6 +46,7 @@ fn level(columns: &[StoredColumn], names: &Names, inner: bool) -> LevelPlan {
                 && declared.is_none_or(|declared| declared.1)
                 && !stored.is_uniquifier(),
             uniquifier: stored.is_uniquifier(),
+            any_bytes: takes_any_bytes(stored.data_type.id),
             most: most_bytes(&stored.data_type),
         });
     }
@@ -66,6 +67,15 @@ fn fixed_part(stored: &StoredColumn, place: ColumnPlace) -> Option<(u16, u16)> {
     let is_alone = place.offset > 0 && stored.data_type.id != TypeId::Bit;
     let len = stored.data_type.fixed_len().filter(|_| is_alone)?;
     Some((place.offset.unsigned_abs(), len))
+}
+
+/// Whether all bytes of a type's length are one of its values.
+fn takes_any_bytes(id: TypeId) -> bool {
+    match id.family() {
+        Family::Integer | Family::Guid => true,
+        Family::Exact => !matches!(id, TypeId::Decimal | TypeId::Numeric),
+        _ => false,
+    }
 }
 
 /// Most bytes of a value in its row.

@@ -75,6 +75,8 @@ pub(crate) struct ColumnPlan {
     pub(crate) name: String,
     pub(crate) not_null: bool,
     pub(crate) uniquifier: bool,
+    /// Whether all bytes of its length are a value.
+    pub(crate) any_bytes: bool,
     /// Most bytes of a value in the row.
     pub(crate) most: usize,
 }

@@ -6,6 +6,7 @@
 
 mod frame;
 mod iam;
+mod index_rows;
 mod page;
 mod rows;
 mod salvage;
@@ -14,7 +15,8 @@ mod value;
 mod wanted;
 mod worker;
 
-pub(crate) use rows::{bytes_of, home_of, index_hash, row_hash, values_of};
+pub(crate) use index_rows::{index_hash, row_hash};
+pub(crate) use rows::{bytes_of, home_of, values_of};
 pub(crate) use salvage::Judged;
 pub(crate) use text::ANY_LENGTH;
 pub(crate) use wanted::Wanted;

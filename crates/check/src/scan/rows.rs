@@ -4,10 +4,9 @@ use super::value::is_lawful;
 use super::worker::{SlotPlace, Worker};
 use crate::facts::{ChildFact, ForwardFact, KeyRef};
 use crate::finding::page;
-use crate::hash::RowHash;
 use crate::options::Depth;
 use crate::order::order;
-use crate::plan::{ColumnPlan, IndexMatch, LevelPlan, Origin, RowsetPlan};
+use crate::plan::{ColumnPlan, LevelPlan, RowsetPlan};
 use furrow_datafile::{Stored, find_column};
 use furrow_format::{Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, Status};
 use smallvec::SmallVec;
@@ -59,37 +58,6 @@ fn read_values<'p>(
     Ok(())
 }
 
-/// The hash of the index row that a row of the table must have.
-#[inline]
-pub(crate) fn row_hash(index: &IndexMatch, values: &[Stored<'_>], at: RowId) -> u64 {
-    let mut hash = RowHash::new();
-    for origin in &index.from {
-        match origin {
-            Origin::Column(column) => match values.get(*column) {
-                Some(Stored::NotStored) => {
-                    hash.add(index.defaults.get(column).map(Vec::as_slice));
-                }
-                value => hash.add(value.copied().and_then(bytes_of)),
-            },
-            Origin::Address => hash.add(Some(&at.to_bytes())),
-            Origin::Nothing => {}
-        }
-    }
-    hash.done()
-}
-
-/// The hash of a row of an index.
-#[inline]
-pub(crate) fn index_hash(index: &IndexMatch, values: &[Stored<'_>]) -> u64 {
-    let mut hash = RowHash::new();
-    for (origin, value) in index.from.iter().zip(values) {
-        if *origin != Origin::Nothing {
-            hash.add(bytes_of(*value));
-        }
-    }
-    hash.done()
-}
-
 /// Where the stub of a moved row is, live or ghost.
 pub(crate) fn home_of(record: &Record<'_>) -> Option<RowId> {
     if record.status().kind() == RecordKind::GhostData && record.bytes().get(1) == Some(&1) {
@@ -106,7 +74,7 @@ pub(super) struct Site<'a, 'p> {
     id: PageId,
     unit: u32,
     view: Page<'p>,
-    rows: Option<&'a RowsetPlan>,
+    pub(super) rows: Option<&'a RowsetPlan>,
     level: Option<&'a LevelPlan>,
     is_leaf: bool,
     is_data: bool,
@@ -184,10 +152,14 @@ impl Worker<'_> {
         self.frame(id, unit, view);
         let slots = std::mem::take(&mut self.slots);
         let mut along = Along::default();
+        self.clear_hashes(site.rows);
         for place in &slots {
             self.row(&site, *place, &mut along);
         }
         self.slots = slots;
+        if let Some(rows) = site.rows {
+            self.add_hashes(rows);
+        }
         if along.ghosts != view.ghost_count() {
             let means = format!("Page {id} {}miscounts its deleted rows.", plan.of(unit));
             let args = [view.ghost_count().into(), along.ghosts.into(), page(id)];
@@ -421,7 +393,7 @@ impl Worker<'_> {
     ) {
         for (column, value) in level.columns.iter().zip(values) {
             match value {
-                Stored::Bytes(bytes) if !is_lawful(column, bytes) => {
+                Stored::Bytes(bytes) if !column.any_bytes && !is_lawful(column, bytes) => {
                     self.unlawful(site, at, column);
                 }
                 Stored::Null if column.not_null && site.is_leaf => self.null(site, at, column),
@@ -530,23 +502,5 @@ impl Worker<'_> {
         along.first.get_or_insert_with(|| now.clone());
         along.before = Some((at.slot, ghost));
         along.keys.advance();
-    }
-
-    /// Adds to the sums of the table's indexes, or takes away from those of this one.
-    fn match_index(&mut self, site: &Site<'_, '_>, values: &[Stored<'_>], at: RowId) {
-        let (Some(rows), shared) = (site.rows, self.shared) else {
-            return;
-        };
-        for &place in &rows.expects {
-            let sums = shared.buckets.get(place).and_then(Option::as_ref);
-            if let (Some(index), Some(sums)) = (shared.plan.matches.get(place), sums) {
-                sums.expect(row_hash(index, values, at));
-            }
-        }
-        let place = rows.is_index.unwrap_or(usize::MAX);
-        let sums = shared.buckets.get(place).and_then(Option::as_ref);
-        if let (Some(index), Some(sums)) = (shared.plan.matches.get(place), sums) {
-            sums.found(index_hash(index, values));
-        }
     }
 }

@@ -41,6 +41,8 @@ impl Worker<'_> {
             apart
         });
         slots.sort_unstable_by_key(|place| place.slot);
+        // Nothing is added to sums here.
+        self.hashes.clear();
         let mut judged = Vec::with_capacity(slots.len());
         for place in &slots {
             let start = usize::from(place.offset);

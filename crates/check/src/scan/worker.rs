@@ -175,6 +175,13 @@ impl<'s> Shared<'s> {
         Some((about.id, first, RUN_PAGES.min(about.pages - first)))
     }
 
+    /// The index of a match, unless this check leaves it out.
+    #[inline]
+    pub(super) fn matched(&self, place: usize) -> Option<&'s IndexMatch> {
+        let sums = self.buckets.get(place).and_then(Option::as_ref);
+        self.plan.matches.get(place).filter(|_| sums.is_some())
+    }
+
     /// The unit that an IAM page gives an extent to.
     pub(crate) fn owner(&self, file: usize, extent: u32) -> Option<u32> {
         let owner = self.owners.get(file)?.get(extent as usize)?;
@@ -207,6 +214,8 @@ pub(crate) struct Worker<'a> {
     pub(crate) findings: Findings,
     pub(crate) slots: Vec<SlotPlace>,
     pub(crate) by_offset: Vec<SlotPlace>,
+    /// Hashes of the rows of a page: for each index that the table has, then for the index that it is.
+    pub(super) hashes: Vec<Vec<u64>>,
 }
 
 impl<'a> Worker<'a> {
@@ -217,6 +226,7 @@ impl<'a> Worker<'a> {
             findings: Findings::default(),
             slots: Vec::new(),
             by_offset: Vec::new(),
+            hashes: Vec::new(),
         }
     }
 }
