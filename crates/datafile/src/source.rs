@@ -76,6 +76,11 @@ pub trait PageSource: Sync {
     fn form(&self) -> PageForm {
         PageForm::Stored
     }
+
+    /// Whether reads take so long that reading ahead is worth a thread: not from memory.
+    fn is_slow(&self) -> bool {
+        true
+    }
 }
 
 impl<S: PageSource + ?Sized> PageSource for &S {
@@ -90,6 +95,10 @@ impl<S: PageSource + ?Sized> PageSource for &S {
     fn form(&self) -> PageForm {
         (**self).form()
     }
+
+    fn is_slow(&self) -> bool {
+        (**self).is_slow()
+    }
 }
 
 impl<S: PageSource + Send + ?Sized> PageSource for Arc<S> {
@@ -103,6 +112,10 @@ impl<S: PageSource + Send + ?Sized> PageSource for Arc<S> {
 
     fn form(&self) -> PageForm {
         (**self).form()
+    }
+
+    fn is_slow(&self) -> bool {
+        (**self).is_slow()
     }
 }
 
@@ -278,5 +291,9 @@ impl PageSource for MemoryFiles {
         let pages = self.pages(file).get(at..at + into.len());
         into.copy_from_slice(pages.ok_or(SourceError::PastEnd { file, page: first })?);
         Ok(())
+    }
+
+    fn is_slow(&self) -> bool {
+        false
     }
 }

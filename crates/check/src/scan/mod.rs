@@ -1,9 +1,11 @@
 //! The scan: every page in use once, each file front to back, by several workers.
 //!
 //! Files are cut into runs of pages. A worker takes the next run of its file and, when that file is done, of
-//! another: so every file is read in order, and files on several volumes at the same time. What a page says
-//! of itself is judged at once; what it says of others becomes facts.
+//! another: so every file is read in order, and files on several volumes at the same time. A thread beside
+//! each worker reads the next run meanwhile ([`ahead`]). What a page says of itself is judged at once; what
+//! it says of others becomes facts.
 
+mod ahead;
 mod frame;
 mod iam;
 mod index_rows;
@@ -26,73 +28,58 @@ pub(crate) use worker::{Shared, Worker};
 use crate::facts::{BadPage, Facts, Gatherer, Watch, Why};
 use crate::finding::Findings;
 use crate::maps::page_at;
-use furrow_format::{EXTENT_PAGES, FileId, PAGE_SIZE, PageBuf};
-use furrow_io::AlignedBuf;
+use ahead::{Ahead, Ending, Run, Turns};
+use furrow_format::{PageBuf, PageId};
 use furrow_io::IoError;
-use furrow_io::thread::{scope, spawn_scoped};
+use furrow_io::thread::{Scope, scope, spawn_scoped};
 use parking_lot::Mutex;
-use worker::RUN_PAGES;
+use std::sync::Arc;
 
 impl Worker<'_> {
-    fn work(&mut self, number: usize, gatherer: &Gatherer) {
-        let files = self.shared.files.len();
-        let mut buffer = AlignedBuf::new(RUN_PAGES as usize * PAGE_SIZE);
-        for turn in 0..files {
-            while let Some((file, first, count)) = self.shared.take((number + turn) % files) {
-                let (pages, _) = buffer.as_chunks_mut::<PAGE_SIZE>();
-                let read = self.parts(file, (first, count), pages);
-                if !self.shared.keep_pace(read)
-                    || !gatherer.relieve(&mut self.facts)
-                    || !self.shared.advance(count)
-                {
-                    return;
-                }
+    /// Judges run after run that another thread reads.
+    fn work_behind(&mut self, ahead: &Ahead, gatherer: &Gatherer) {
+        let _ending = Ending(ahead);
+        while let Some(mut run) = ahead.next() {
+            if !self.run(&mut run, gatherer) {
+                return;
             }
+            ahead.give_back(run);
         }
     }
 
-    /// Reads of a run the extents that are wanted, neighbours with one call; how many pages these were.
-    fn parts(&mut self, file: FileId, (first, count): (u32, u32), pages: &mut [PageBuf]) -> u32 {
-        let end = first.saturating_add(count);
-        let (mut at, mut read) = (first, 0);
-        while at < end {
-            let wanted = self.shared.is_wanted(page_at(file, at));
-            let mut next = (at / EXTENT_PAGES + 1).saturating_mul(EXTENT_PAGES);
-            while next < end && self.shared.is_wanted(page_at(file, next)) == wanted {
-                next = next.saturating_add(EXTENT_PAGES);
-            }
-            let next = next.min(end);
-            if wanted {
-                let part = pages.get_mut(..(next - at) as usize).unwrap_or_default();
-                self.run(file, at, part);
-                read += next - at;
-            }
-            at = next;
-        }
-        read
+    /// Reads and judges run after run.
+    fn work_alone(&mut self, number: usize, gatherer: &Gatherer) {
+        let (mut run, mut turns) = (Run::new(), Turns::new(number));
+        while run.fill(&mut turns, self.shared) && self.run(&mut run, gatherer) {}
     }
 
-    fn run(&mut self, file: FileId, first: u32, pages: &mut [PageBuf]) {
-        let whole = self
-            .shared
-            .source
-            .read(file, page_at(file, first).page, pages);
-        let together = whole.is_ok();
-        for (number, page) in (first..).zip(pages) {
-            let id = page_at(file, number);
-            if !together {
-                // One bad sector must not hide its neighbours.
-                let one = std::slice::from_mut(page);
-                if let Err(error) = self.shared.source.read(file, id.page, one) {
-                    self.unread(id, error.to_string());
-                    continue;
-                }
+    /// Judges the pages of a run that were read; whether to go on.
+    fn run(&mut self, run: &mut Run, gatherer: &Gatherer) -> bool {
+        let (file, first, count) = (run.file, run.first, run.count);
+        for part in run.parts.clone() {
+            let pages = (part.at as usize)..(part.at + part.count) as usize;
+            let pages = run.pages().get_mut(pages).unwrap_or_default();
+            for (number, page) in (first + part.at..).zip(pages) {
+                self.read_page(page_at(file, number), page, part.is_read);
             }
-            self.page(id, page);
         }
+        gatherer.relieve(&mut self.facts) && self.shared.advance(count)
     }
 
-    fn unread(&mut self, id: furrow_format::PageId, error: String) {
+    /// Judges a page that was read together with its neighbours; is read alone if that has failed: one bad
+    /// sector must not hide its neighbours.
+    fn read_page(&mut self, id: PageId, page: &mut PageBuf, is_read: bool) {
+        if !is_read {
+            let one = std::slice::from_mut(page);
+            if let Err(error) = self.shared.source.read(id.file, id.page, one) {
+                self.unread(id, error.to_string());
+                return;
+            }
+        }
+        self.page(id, page);
+    }
+
+    fn unread(&mut self, id: PageId, error: String) {
         let in_use = self
             .shared
             .maps
@@ -112,20 +99,37 @@ pub(crate) fn scan(
     gatherer: Gatherer,
 ) -> Result<(Facts, Watch, Findings), IoError> {
     let all = Mutex::new(Findings::default());
-    let taker = &gatherer;
-    let one = |number: usize| {
-        let mut worker = Worker::new(shared);
-        worker.work(number, taker);
-        taker.give(worker.facts);
-        all.lock().list.append(&mut worker.findings.list);
-    };
+    let (taker, taken) = (&gatherer, &all);
     scope(|scope| {
         for number in 1..workers.max(1) {
+            let body = move || work(scope, (number, shared), taker, taken);
             // Without a thread to spare, those there are do the work.
-            let _started = spawn_scoped(scope, "check", move || one(number));
+            let _started = spawn_scoped(scope, "check", body);
         }
-        one(0);
+        work(scope, (0, shared), taker, taken);
     });
     let (facts, watch) = gatherer.finish(&|| shared.advance(0))?;
     Ok((facts, watch, all.into_inner()))
+}
+
+/// The work of one worker, with a thread that reads for it where reading takes time and there is one.
+fn work<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    (number, shared): (usize, &'scope Shared<'_>),
+    gatherer: &Gatherer,
+    all: &Mutex<Findings>,
+) {
+    let mut worker = Worker::new(shared);
+    let ahead = shared.source.is_slow().then(|| Arc::new(Ahead::new()));
+    let ahead = ahead.filter(|ahead| {
+        let reads = Arc::clone(ahead);
+        let read_all = move || reads.read_all(number, shared);
+        spawn_scoped(scope, "check reads", read_all).is_ok()
+    });
+    match &ahead {
+        Some(ahead) => worker.work_behind(ahead, gatherer),
+        None => worker.work_alone(number, gatherer),
+    }
+    gatherer.give(worker.facts);
+    all.lock().list.append(&mut worker.findings.list);
 }
