@@ -18,6 +18,7 @@ mod rename;
 mod repair;
 mod restore;
 mod restore_files;
+mod restored_files;
 mod revert;
 mod roll_forward;
 mod snapshots;

@@ -11,9 +11,8 @@
 //! Redo of what the other files have already changes nothing: their pages are newer.
 
 use super::Instance;
-use super::restore::{
-    DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
-};
+use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
+use super::restored_files::{DataFiles, TAKEN_STATE};
 use crate::database::Database;
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{DatabaseList, Link, Listed, Phase};

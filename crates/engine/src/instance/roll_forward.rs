@@ -9,10 +9,9 @@
 //!    its full backup again.
 
 use super::Instance;
-use super::restore::{
-    DataFiles, RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
-};
+use super::restore::{RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
 use super::restore_files::needs_of;
+use super::restored_files::{DataFiles, TAKEN_STATE};
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
 use crate::opening::header_of;
 use crate::shared::{Listed, Phase};

@@ -1,0 +1,139 @@
+//! Places of the files of a restore: what it may remove there, and what it may not.
+
+use crate::chain::{chained, tail_backup, wanted};
+use crate::files::{fill, other_table, to_file};
+use crate::world::{Silent, World, ids, insert, numbers, request, world};
+use furrow_backup::{
+    BackupError, BackupRequest, Parts, RestoreReport, RestoreRequest, backup_database,
+    recover_only, restore_database,
+};
+use furrow_engine::{DatabaseSpec, FileSpec};
+use furrow_io::{Access, AlignedBuf, Open};
+use std::path::{Path, PathBuf};
+
+/// RESTORE DATABASE with these places.
+fn restored_to(
+    world: &World,
+    (from, name): (&BackupRequest, &str),
+    (moves, replace): (&[(&str, &str)], bool),
+) -> Result<RestoreReport, BackupError> {
+    let moves = moves.iter();
+    let request = RestoreRequest {
+        moves: moves
+            .map(|(file, to)| ((*file).to_owned(), PathBuf::from(to)))
+            .collect(),
+        replace,
+        ..wanted(name, false)
+    };
+    restore_database(&world.instance, &world.media(from)?, &request, &mut Silent)
+}
+
+/// A file that is no database's.
+fn notes(world: &World) {
+    let path = Path::new("d/notes.dat");
+    let file = world.volume.open(path, Open::Create, Access::Data);
+    let mut bytes = AlignedBuf::new(8192);
+    bytes.fill(0x4E);
+    file.unwrap().write_at(0, &bytes).unwrap();
+}
+
+/// It is as it was.
+fn notes_are_there(world: &World) {
+    let bytes = furrow_io::read_file(&*world.volume, Path::new("d/notes.dat")).unwrap();
+    assert!(bytes.len() == 8192 && bytes.iter().all(|b| *b == 0x4E));
+}
+
+#[test]
+fn a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open() {
+    let (mut world, t, full) = chained(1);
+    let o = other_table(&world);
+    fill(&mut world.session(), [&t, &o], 0..100);
+    world.backup(&full).unwrap();
+    drop((t, o));
+    world.let_go();
+    world.instance.close_database("test").unwrap();
+    let copies = [
+        ("data", "d/copy.mdf"),
+        ("log", "d/copy.ldf"),
+        ("more", "d/copy.ndf"),
+    ];
+    // None of the files is moved; all but one are: the list of databases names the primary file alone.
+    let all_but = |stays: &str| copies.into_iter().filter(|m| m.0 != stays).collect();
+    let ways: [Vec<(&str, &str)>; 4] = [vec![], all_but("data"), all_but("log"), all_but("more")];
+    for moves in &ways {
+        let used = restored_to(&world, (&full, "copy"), (moves, true)).unwrap_err();
+        assert_eq!(numbers(&used), [1834], "{moves:?}");
+        assert!(world.instance.restore_target("copy").is_none(), "{moves:?}");
+    }
+    // What lies beside a file is a database's, too.
+    let beside = [copies[0], copies[1], ("more", "d/more.ndf.dw")];
+    let used = restored_to(&world, (&full, "copy"), (&beside, true)).unwrap_err();
+    assert_eq!(numbers(&used), [1834]);
+    world.db = world.instance.reopen_database("test").unwrap();
+    assert_eq!(ids(&world.db, "o"), (0..100).collect::<Vec<_>>());
+    // One that is RESTORING.
+    tail_backup(&world).unwrap();
+    world.db = world.instance.database("spare").unwrap();
+    for moves in &ways {
+        let used = restored_to(&world, (&full, "copy"), (moves, true)).unwrap_err();
+        assert_eq!(numbers(&used), [1834], "{moves:?}");
+    }
+    let db = recover_only(&world.instance, "test").unwrap();
+    assert_eq!(ids(&db, "o"), (0..100).collect::<Vec<_>>());
+    // The undo file of one in standby.
+    let standby = RestoreRequest {
+        moves: copies
+            .map(|(file, to)| (file.to_owned(), PathBuf::from(to)))
+            .into(),
+        standby: Some("d/copy.undo".into()),
+        ..wanted("copy", true)
+    };
+    let media = world.media(&full).unwrap();
+    restore_database(&world.instance, &media, &standby, &mut Silent).unwrap();
+    let undo = [
+        ("data", "d/copy.undo"),
+        ("log", "d/second.ldf"),
+        ("more", "d/second.ndf"),
+    ];
+    let used = restored_to(&world, (&full, "second"), (&undo, true)).unwrap_err();
+    assert_eq!(numbers(&used), [1834]);
+    let copy = recover_only(&world.instance, "copy").unwrap();
+    assert_eq!(ids(&copy, "t"), (0..100).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_restore_that_is_refused_leaves_the_database_that_it_would_replace() {
+    let mut world = world();
+    let table = world.table("t");
+    insert(&mut world.session(), &table, 1, "stays");
+    let full = request(1);
+    world.backup(&full).unwrap();
+    drop(table);
+    let spec = DatabaseSpec::new("other", FileSpec::new("other", "d/other.mdf").size_mb(4));
+    let log = FileSpec::new("other_log", "d/other.ldf").size_mb(1);
+    let other = world.instance.create_database(&spec.log(log)).unwrap();
+    let of_other = to_file("other", Parts::default());
+    backup_database(&other, &of_other, &mut Silent).unwrap();
+    drop(other);
+    world.let_go();
+    // Places of a database that is open, and of none in a directory that is not there.
+    let over = restored_to(&world, (&of_other, "test"), (&[], true)).unwrap_err();
+    assert_eq!(numbers(&over), [1834]);
+    for replace in [true, false] {
+        let nowhere = [("log", "none/log.ldf")];
+        let nowhere = restored_to(&world, (&full, "test"), (&nowhere, replace)).unwrap_err();
+        assert_eq!(numbers(&nowhere), [5133], "{replace}");
+    }
+    let db = world.instance.database("test").unwrap();
+    assert_eq!(ids(&db, "t"), [1]);
+    drop(db);
+    // Of one that is RESTORING, a place that is taken.
+    notes(&world);
+    restored_to(&world, (&full, "test"), (&[], true)).unwrap();
+    let taken = [("more", "d/notes.dat")];
+    let taken = restored_to(&world, (&full, "test"), (&taken, false)).unwrap_err();
+    assert_eq!(numbers(&taken), [5170]);
+    notes_are_there(&world);
+    let db = recover_only(&world.instance, "test").unwrap();
+    assert_eq!(ids(&db, "t"), [1]);
+}
