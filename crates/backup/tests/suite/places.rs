@@ -1,7 +1,7 @@
 //! Places of the files of a restore: what it may remove there, and what it may not.
 
-use crate::chain::{chained, tail_backup, wanted};
-use crate::files::{fill, other_table, to_file};
+use crate::chain::{chained, log_restore, tail_backup, take_tail, wanted};
+use crate::files::{fill, group, other_table, restored, to_file};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::{
     BackupError, BackupRequest, Parts, RestoreReport, RestoreRequest, backup_database,
@@ -41,6 +41,10 @@ fn notes(world: &World) {
 fn notes_are_there(world: &World) {
     let bytes = furrow_io::read_file(&*world.volume, Path::new("d/notes.dat")).unwrap();
     assert!(bytes.len() == 8192 && bytes.iter().all(|b| *b == 0x4E));
+}
+
+fn is_there(world: &World, path: &str) -> bool {
+    world.volume.exists(Path::new(path)).unwrap()
 }
 
 #[test]
@@ -136,4 +140,39 @@ fn a_restore_that_is_refused_leaves_the_database_that_it_would_replace() {
     notes_are_there(&world);
     let db = recover_only(&world.instance, "test").unwrap();
     assert_eq!(ids(&db, "t"), [1]);
+}
+
+#[test]
+fn a_file_that_is_restored_takes_no_place_of_another_file() {
+    let (mut world, t, full) = chained(1);
+    let o = other_table(&world);
+    fill(&mut world.session(), [&t, &o], 0..100);
+    drop((t, o));
+    take_tail(&mut world);
+    notes(&world);
+    let to = |place: &str, replace| {
+        let request = RestoreRequest {
+            moves: vec![("more".into(), place.into())],
+            replace,
+            ..wanted("test", false)
+        };
+        restored(&world, (&full, &group("OTHER")), &request)
+    };
+    assert_eq!(numbers(&to("d/notes.dat", false).unwrap_err()), [5170]);
+    for replace in [false, true] {
+        let nowhere = to("none/more.ndf", replace).unwrap_err();
+        assert_eq!(numbers(&nowhere), [5133], "{replace}");
+        assert!(is_there(&world, "d/more.ndf"));
+    }
+    to("d/g.ndf", true).unwrap();
+    notes_are_there(&world);
+    assert!(!is_there(&world, "d/more.ndf"));
+    // REPLACE takes a place, and the file goes back to it.
+    to("d/notes.dat", true).unwrap();
+    assert!(!is_there(&world, "d/g.ndf"));
+    let db = log_restore(&world, ("tail", "test"), true).unwrap();
+    let db = db.database.unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&db, table), (0..100).collect::<Vec<_>>(), "{table}");
+    }
 }
