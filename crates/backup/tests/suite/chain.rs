@@ -240,3 +240,32 @@ fn a_log_backup_that_begins_long_before_the_full_backup_is_restored_behind_it() 
     drop(copy);
     world.check("copy");
 }
+
+#[test]
+fn a_log_backup_with_another_file_of_the_same_number_is_refused_by_name() {
+    let (world, _, full) = chained(1);
+    log_backup(&world, "l0").unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    // The file in place is another one than that of the log backup.
+    let set = world.media(&full).unwrap().info(1).unwrap();
+    let more = set.files.iter().find(|f| f.name == "more");
+    let guid = more.unwrap().guid.0;
+    let turn = || {
+        let path = std::path::Path::new("d/copy_more.ndf");
+        let file = world
+            .volume
+            .open(path, furrow_io::Open::Existing, furrow_io::Access::Data)
+            .unwrap();
+        let mut page = furrow_io::AlignedBuf::new(8192);
+        file.read_at(0, &mut page).unwrap();
+        let at = page.windows(15).position(|bytes| *bytes == guid[1..]);
+        page[at.unwrap() - 1] ^= 0xff;
+        file.write_at(0, &page).unwrap();
+    };
+    turn();
+    let refused = log_restore(&world, ("l0", "copy"), true).unwrap_err();
+    assert_eq!(numbers(&refused), [40_514]);
+    assert!(refused.to_string().contains("more"), "{refused}");
+    turn();
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+}

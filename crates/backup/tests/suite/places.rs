@@ -7,7 +7,7 @@ use furrow_backup::{
     BackupError, BackupRequest, Parts, RestoreReport, RestoreRequest, backup_database,
     recover_only, restore_database,
 };
-use furrow_engine::{DatabaseSpec, FileSpec};
+use furrow_engine::{DatabaseSpec, DatabaseState, FileSpec};
 use furrow_io::{Access, AlignedBuf, Open};
 use std::path::{Path, PathBuf};
 
@@ -175,4 +175,38 @@ fn a_file_that_is_restored_takes_no_place_of_another_file() {
     for table in ["t", "o"] {
         assert_eq!(ids(&db, table), (0..100).collect::<Vec<_>>(), "{table}");
     }
+}
+
+#[test]
+fn a_new_file_of_a_differential_backup_takes_no_place_of_another_file() {
+    let world = world();
+    let table = world.table("t");
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let spec = FileSpec::new("new", "d/new.ndf").size_mb(1);
+    world.db.add_file(&spec, None).unwrap();
+    insert(&mut world.session(), &table, 1, "in it");
+    let differential = BackupRequest {
+        differential: true,
+        ..to_file("diff", Parts::default())
+    };
+    world.backup(&differential).unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    notes(&world);
+    let to = |place| restored_to(&world, (&differential, "copy"), (&[("new", place)], false));
+    for (place, number) in [
+        ("none/new.ndf", 5133),
+        ("d/notes.dat", 5170),
+        ("d/new.ndf", 1834),
+    ] {
+        assert_eq!(numbers(&to(place).unwrap_err()), [number], "{place}");
+    }
+    notes_are_there(&world);
+    let target = world.instance.restore_target("copy").unwrap();
+    assert_eq!(target.state, DatabaseState::Restoring);
+    to("d/copy_new.ndf").unwrap();
+    let copy = recover_only(&world.instance, "copy").unwrap();
+    assert_eq!(ids(&copy, "t"), [1]);
+    drop(copy);
+    world.check_also("copy", &["d/copy_new.ndf"]);
 }

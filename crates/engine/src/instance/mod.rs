@@ -6,6 +6,7 @@
 
 mod closed_log;
 mod deadlocks;
+mod differential;
 mod emergency;
 mod join;
 mod lifecycle;
