@@ -32,6 +32,22 @@ pub struct LogImage {
 }
 
 impl LogImage {
+    /// Whether a log can be created for these VLFs (number, size).
+    pub fn check(sector: u32, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
+        let first = vlfs.first().ok_or(LogError::Missing(Lsn::ZERO))?;
+        let follow = vlfs
+            .windows(2)
+            .all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
+        let sized = |v: &(u32, u64)| v.1 >= SECTOR as u64 && v.1.is_multiple_of(SECTOR as u64);
+        let sane = follow && vlfs.iter().all(sized) && sector.is_power_of_two();
+        match sane && (512..=4096).contains(&sector) && first.0 != 0 {
+            true => Ok(()),
+            false => Err(LogError::Missing(
+                Lsn::new(first.0, 0, 0).unwrap_or(Lsn::ZERO),
+            )),
+        }
+    }
+
     /// Creates the file in an empty one: for the VLFs `vlfs` (number, size), which follow one another, and at
     /// least `least_bytes` long.
     pub fn create(
@@ -41,15 +57,7 @@ impl LogImage {
         vlfs: &[(u32, u64)],
         least_bytes: u64,
     ) -> Result<LogImage, LogError> {
-        let first = vlfs.first().ok_or(LogError::Missing(Lsn::ZERO))?;
-        let follow = vlfs.windows(2).all(|pair| pair[0].0 + 1 == pair[1].0);
-        let sized = |v: &(u32, u64)| v.1 >= SECTOR as u64 && v.1.is_multiple_of(SECTOR as u64);
-        let sane = follow && vlfs.iter().all(sized) && sector.is_power_of_two();
-        if !sane || !(512..=4096).contains(&sector) || first.0 == 0 {
-            return Err(LogError::Missing(
-                Lsn::new(first.0, 0, 0).unwrap_or(Lsn::ZERO),
-            ));
-        }
+        LogImage::check(sector, vlfs)?;
         let mut directory = Directory {
             version: 1,
             binding,
@@ -61,7 +69,9 @@ impl LogImage {
             .iter()
             .try_for_each(|&(_, size)| directory.push(size, 1));
         let largest = vlfs.iter().map(|v| v.1).max().unwrap_or(0);
-        if own.is_err() {
+        let no_spare = directory.runs.len() == Directory::MAX_RUNS
+            && directory.runs.last().is_some_and(|last| last.0 != largest);
+        if own.is_err() || no_spare {
             // Only a block's place within its VLF matters: a larger VLF holds it as well.
             directory.runs = vec![(largest, vlfs.len() as u32)];
         }
@@ -119,6 +129,19 @@ impl LogImage {
 
     /// Adds space for more VLFs (number, size); the first of them may be there already.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
+        let (directory, seqs) = self.extended(vlfs)?;
+        let bytes = directory.file_bytes().max(self.file.len_bytes()?);
+        self.file.resize(bytes, Fill::Allocate)?;
+        (self.directory, self.seqs) = (directory, seqs);
+        Ok(())
+    }
+
+    /// Whether [`LogImage::extend`] has place for these VLFs.
+    pub fn may_extend(&self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
+        self.extended(vlfs).map(drop)
+    }
+
+    fn extended(&self, vlfs: &[(u32, u64)]) -> Result<(Directory, Vec<u32>), LogError> {
         let (mut directory, mut seqs) = (self.directory.clone(), self.seqs.clone());
         // VLFs at the end of the file without a block, the spare ones, get their sizes now.
         let used = seqs
@@ -127,22 +150,24 @@ impl LogImage {
             .map_or(0, |last| last + 1);
         directory.pop((seqs.len() - used) as u32);
         seqs.truncate(used);
+        let mut largest = directory.runs.iter().map(|run| run.0).max().unwrap_or(0);
         let mut last = seqs.iter().copied().max().unwrap_or(0);
         for &(seq, size) in vlfs.iter().filter(|v| v.0 > last).collect::<Vec<_>>() {
-            if seq != last + 1 || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
+            let next = last.checked_add(1) == Some(seq);
+            if !next || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
                 return Err(LogError::Missing(Lsn::new(seq, 0, 0).unwrap_or(Lsn::ZERO)));
             }
-            directory.push(size, 1)?;
+            largest = largest.max(size);
+            push_at_least(&mut directory, (size, largest))?;
             seqs.push(seq);
             last = seq;
         }
-        let largest = directory.vlfs().iter().map(|v| v.1).max().unwrap_or(0);
-        directory.push(largest, SPARE_VLFS as u32)?;
+        for _ in 0..SPARE_VLFS {
+            let spare = push_at_least(&mut directory, (largest, largest));
+            spare.or_else(|_| push_at_least(&mut directory, (SECTOR as u64, largest)))?;
+        }
         seqs.resize(directory.vlfs().len(), 0);
-        let bytes = directory.file_bytes().max(self.file.len_bytes()?);
-        self.file.resize(bytes, Fill::Allocate)?;
-        (self.directory, self.seqs) = (directory, seqs);
-        Ok(())
+        Ok((directory, seqs))
     }
 
     /// Start and size of the VLF with this number.
@@ -242,6 +267,18 @@ impl LogImage {
     }
 }
 
+/// Adds a VLF of at least `size` bytes. The last run of sizes has the largest size so far, and takes all VLFs
+/// that follow: only a block's place within its VLF matters.
+fn push_at_least(directory: &mut Directory, (size, largest): (u64, u64)) -> Result<(), LogError> {
+    let runs = directory.runs.len();
+    match directory.runs.last() {
+        Some(last) if last.0 == size => directory.push(size, 1),
+        Some(last) if runs == Directory::MAX_RUNS && last.0 >= size => directory.push(last.0, 1),
+        _ if runs + 1 < Directory::MAX_RUNS => directory.push(size, 1),
+        _ => directory.push(largest, 1),
+    }
+}
+
 /// A block without its records from `stop` on.
 fn shortened(block: &[u8], header: BlockHeader, stop: Lsn) -> Option<(&[u8], BlockHeader)> {
     let mut used = BLOCK_HEADER_BYTES;
@@ -274,4 +311,31 @@ fn zero(file: &dyn File, (from, end): (u64, u64)) -> Result<(), LogError> {
         at += len as u64;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::{Access, MemoryVolume, Open, Volume};
+
+    #[test]
+    fn a_log_is_extended_past_the_sizes_that_its_header_has_place_for() {
+        let volume = MemoryVolume::new();
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let mut image = LogImage::create(open(Open::Create), [9; 16], 512, &[(1, 8192)], 0);
+        let image = image.as_mut().unwrap();
+        for seq in 2..=400_u32 {
+            let size = if seq % 2 == 0 { 4096 } else { 8192 };
+            image.extend(&[(seq, size)]).unwrap();
+            assert!(image.place(seq).unwrap().1 >= size, "VLF {seq}");
+        }
+        // One that is larger than all of them takes the last place. A larger one has none, and nothing changes.
+        image.extend(&[(401, 1 << 20)]).unwrap();
+        let before = image.directory.clone();
+        let larger = image.extend(&[(402, 2 << 20)]).unwrap_err();
+        assert!(matches!(larger, LogError::TooManyVlfs), "{larger}");
+        assert_eq!(image.directory, before);
+        image.extend(&[(402, 8192)]).unwrap();
+        assert_eq!(image.directory.runs.len(), Directory::MAX_RUNS);
+    }
 }

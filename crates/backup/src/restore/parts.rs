@@ -3,7 +3,7 @@
 use super::copy::{Copying, Place};
 use super::ended::{Restored, ended, may_stand_by};
 use super::media_set::{MediaSet, OpenedSet};
-use super::plan::{page_checks, spec_of};
+use super::plan::{forks_of, page_checks, spec_of};
 use super::types::{RestoreReport, RestoreRequest};
 use crate::BackupError;
 use crate::error::shown;
@@ -127,11 +127,30 @@ fn begin_files(
 }
 
 /// 3116 of a set from other files of the same family, such as a copy: their log may have gone another way.
-fn same_files(db: &Database, info: &SetInfo) -> Result<(), BackupError> {
-    match db.binding() == info.binding {
-        true => Ok(()),
-        false => Err(BackupError::refused(3116, &[])),
+/// `strays` of one whose log has gone another way at its end: a restore left it behind.
+fn same_files(db: &Database, info: &SetInfo, strays: u32) -> Result<(), BackupError> {
+    if db.binding() != info.binding {
+        return Err(BackupError::refused(3116, &[]));
     }
+    match db.is_on_path(&forks_of(info), Lsn(info.last_lsn))? {
+        true => Ok(()),
+        false => Err(BackupError::refused(strays, &[])),
+    }
+}
+
+/// 40514 for options that a restore of pages does not have: the database is open, and its files stay where
+/// they are.
+fn only_pages(request: &RestoreRequest, statement: &str) -> Result<(), BackupError> {
+    let option = match request {
+        RestoreRequest {
+            standby: Some(_), ..
+        } => "STANDBY",
+        RestoreRequest { stop: Some(_), .. } => "STOPAT",
+        RestoreRequest { moves, .. } if !moves.is_empty() => "MOVE",
+        _ => return Ok(()),
+    };
+    let what = format!("{statement} WITH {option} of pages");
+    Err(BackupError::unsupported(&what))
 }
 
 /// Restores pages from a full or differential backup, or from one of files, into an open database.
@@ -141,13 +160,14 @@ pub fn restore_pages(
     (request, pages): (&RestoreRequest, &[PageId]),
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
+    only_pages(request, "RESTORE DATABASE")?;
     let OpenedSet { begun, info, .. } = media.opened(request.position)?;
     let checks = page_checks(&info, request.checksum)?;
     let db = instance.database(&request.name)?;
     if db.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
-    same_files(&db, &info)?;
+    same_files(&db, &info, 3116)?;
     let last_lsn = Lsn(info.last_lsn);
     let source = match info.kind {
         BackupKind::Log => return Err(unfit(media, &info)),
@@ -177,17 +197,12 @@ pub(super) fn pages_from_log(
     (info, request, begun): (&SetInfo, &RestoreRequest, Moment),
     listener: &mut dyn Listener,
 ) -> Result<RestoreReport, BackupError> {
+    // The pages are rolled forward to the end of the log of the database.
+    only_pages(request, "RESTORE LOG")?;
     if db.family()? != info.family {
         return Err(BackupError::refused(3154, &[request.name.as_str().into()]));
     }
-    same_files(db, info)?;
-    // The pages are rolled forward to the end of the log of the database, and the files stay where they are.
-    if request.stop.is_some() {
-        return Err(BackupError::unsupported("RESTORE LOG WITH STOPAT of pages"));
-    }
-    if !request.moves.is_empty() {
-        return Err(BackupError::unsupported("RESTORE LOG WITH MOVE of pages"));
-    }
+    same_files(db, info, 4330)?;
     let restore = db.continue_page_restore((Lsn(info.first_lsn), Lsn(info.last_lsn)))?;
     gathered(
         db,

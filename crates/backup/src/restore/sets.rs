@@ -106,7 +106,9 @@ fn differential_fits(
     if !on_base || older || newer || strays {
         return Err(BackupError::refused(3136, &[]));
     }
-    spec_of(instance, info, request, &|_| true)
+    let spec = spec_of(instance, info, request, &|_| true)?;
+    instance.may_take_differential(restoring, &spec)?;
+    Ok(spec)
 }
 
 /// Restores a log backup to a database that is RESTORING.
@@ -192,6 +194,7 @@ fn log_fits(
     // A file that is in place stays there; one that was added since is made.
     let looked_at = |f: &SetFile| restoring.looks_at(f.id, f.filegroup);
     let spec = spec_of(instance, info, request, &looked_at)?;
+    instance.may_extend(restoring, &spec)?;
     Ok((stops, spec))
 }
 

@@ -240,3 +240,71 @@ fn a_log_backup_that_begins_long_before_the_full_backup_is_restored_behind_it() 
     drop(copy);
     world.check("copy");
 }
+
+#[test]
+fn the_number_of_a_file_is_not_used_again_while_log_backups_go_on() {
+    let world = world();
+    full_model(&world);
+    let gone = FileSpec::new("gone", "d/gone.ndf").size_mb(1);
+    let old = world.db.add_file(&gone, None).unwrap();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    world.db.remove_file("gone").unwrap();
+    // The number is remembered over a restart.
+    let world = world.restart_after(|_| {});
+    let new = FileSpec::new("new", "d/new.ndf").size_mb(1);
+    let new = world.db.add_file(&new, Some("OTHER")).unwrap();
+    assert!(new > old, "{new:?} and {old:?}");
+    let (t, o) = (world.table("t"), crate::files::other_table(&world));
+    crate::files::fill(&mut world.session(), [&t, &o], 0..900);
+    log_backup(&world, "l0").unwrap();
+    world.restore_with(&full, "copy", &["gone"]).unwrap();
+    let media = world.media(&log_request("l0")).unwrap();
+    let request = RestoreRequest {
+        moves: vec![("new".into(), "d/copy_new.ndf".into())],
+        ..wanted("copy", true)
+    };
+    let done = restore_log(&world.instance, &media, &request, &mut Silent).unwrap();
+    let copy = done.database.unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&copy, table), (0..900).collect::<Vec<_>>(), "{table}");
+    }
+    let names: Vec<String> = copy
+        .file_list()
+        .unwrap()
+        .into_iter()
+        .map(|f| f.name)
+        .collect();
+    assert_eq!(names, ["data", "log", "more", "new"]);
+    drop(copy);
+    world.check_also("copy", &["d/copy_new.ndf"]);
+}
+
+#[test]
+fn a_log_backup_with_another_file_of_the_same_number_is_refused_by_name() {
+    let (world, _, full) = chained(1);
+    log_backup(&world, "l0").unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    // The file in place is another one than that of the log backup.
+    let set = world.media(&full).unwrap().info(1).unwrap();
+    let more = set.files.iter().find(|f| f.name == "more");
+    let guid = more.unwrap().guid.0;
+    let turn = || {
+        let path = std::path::Path::new("d/copy_more.ndf");
+        let file = world
+            .volume
+            .open(path, furrow_io::Open::Existing, furrow_io::Access::Data)
+            .unwrap();
+        let mut page = furrow_io::AlignedBuf::new(8192);
+        file.read_at(0, &mut page).unwrap();
+        let at = page.windows(15).position(|bytes| *bytes == guid[1..]);
+        page[at.unwrap() - 1] ^= 0xff;
+        file.write_at(0, &page).unwrap();
+    };
+    turn();
+    let refused = log_restore(&world, ("l0", "copy"), true).unwrap_err();
+    assert_eq!(numbers(&refused), [40_514]);
+    assert!(refused.to_string().contains("more"), "{refused}");
+    turn();
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+}

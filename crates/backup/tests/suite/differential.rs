@@ -176,3 +176,42 @@ fn a_differential_restore_that_fails_half_way_is_not_recovered() {
     let copy = world.restore(&second, "copy").unwrap().database.unwrap();
     assert_eq!(ids(&copy, "t").len(), 500);
 }
+
+#[test]
+fn a_differential_backup_goes_over_a_file_that_was_renamed() {
+    let world = world();
+    let (t, o) = (world.table("t"), crate::files::other_table(&world));
+    let mut session = world.session();
+    crate::files::fill(&mut session, [&t, &o], 0..500);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    let change = furrow_engine::FileChange {
+        new_name: Some("renamed".into()),
+        ..furrow_engine::FileChange::default()
+    };
+    world.db.modify_file("more", &change).unwrap();
+    crate::files::fill(&mut session, [&t, &o], 500..510);
+    let second = differential("d", 1);
+    world.backup(&second).unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    let request = furrow_backup::RestoreRequest {
+        moves: vec![("renamed".into(), "d/copy_renamed.ndf".into())],
+        ..crate::chain::wanted("copy", true)
+    };
+    let media = world.media(&second).unwrap();
+    let instance = &world.instance;
+    let done =
+        furrow_backup::restore_database(instance, &media, &request, &mut crate::world::Silent);
+    let copy = done.unwrap().database.unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&copy, table), (0..510).collect::<Vec<_>>(), "{table}");
+    }
+    let files = copy.file_list().unwrap();
+    assert!(
+        files
+            .iter()
+            .any(|f| f.name == "renamed" && f.path.ends_with("copy_more.ndf"))
+    );
+    drop(copy);
+    world.check("copy");
+}

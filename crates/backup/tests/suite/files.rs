@@ -283,3 +283,43 @@ fn files_of_a_copy_are_refused_by_the_database_that_it_is_a_copy_of() {
     let db = recover_only(&world.instance, "test").unwrap();
     assert_eq!(ids(&db, "o"), (0..100).collect::<Vec<_>>());
 }
+
+#[test]
+fn a_file_is_not_restored_without_the_log_of_a_recovery_that_was_interrupted() {
+    let world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let old = to_file("old", Parts::default());
+    world.backup(&old).unwrap();
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..300);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    fill(&mut session, [&t, &o], 300..600);
+    log_backup(&world, "l0").unwrap();
+    world.restore_only(&full, "copy").unwrap();
+    log_restore(&world, ("l0", "copy"), false).unwrap();
+    // Recovery begins, and cannot read the boot page.
+    let turn = || {
+        let path = Path::new("d/copy_data.mdf");
+        let data = world.volume.open(path, Open::Existing, Access::Data);
+        let (data, mut boot) = (data.unwrap(), furrow_io::AlignedBuf::new(8192));
+        data.read_at(9 * 8192, &mut boot).unwrap();
+        boot[4096] ^= 0xff;
+        data.write_at(9 * 8192, &boot).unwrap();
+    };
+    turn();
+    recover_only(&world.instance, "copy").unwrap_err();
+    turn();
+    let before = furrow_io::read_file(&*world.volume, Path::new("d/copy_more.ndf")).unwrap();
+    let early = restored(&world, (&old, &file("more")), &wanted("copy", false)).unwrap_err();
+    assert_eq!(numbers(&early), [3116]);
+    let after = furrow_io::read_file(&*world.volume, Path::new("d/copy_more.ndf")).unwrap();
+    assert!(before == after, "nothing was removed");
+    let copy = recover_only(&world.instance, "copy").unwrap();
+    for table in ["t", "o"] {
+        assert_eq!(ids(&copy, table), (0..600).collect::<Vec<_>>(), "{table}");
+    }
+    drop(copy);
+    world.check("copy");
+}

@@ -11,6 +11,7 @@ mod files;
 mod forks;
 mod pages;
 mod piecemeal;
+mod places;
 mod scattered;
 mod standby;
 mod stop;

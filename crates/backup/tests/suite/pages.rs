@@ -3,7 +3,8 @@
 use crate::chain::{full_model, log_backup, log_request, log_restore, wanted};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::{
-    BackupError, BackupRequest, RestoreReport, backup_log, recover_only, restore_pages,
+    BackupError, BackupRequest, RestoreReport, RestoreRequest, backup_log, recover_only,
+    restore_log, restore_pages,
 };
 use furrow_check::{Options, check};
 use furrow_datafile::DataFiles;
@@ -236,5 +237,95 @@ fn pages_that_cannot_be_restored_alone_are_refused() {
     assert_eq!(refused(page(7, 10)), [3194]);
     // One that was not allocated when the backup was taken.
     assert_eq!(refused(page(3, 200)), [3195]);
+    assert!(!world.db.restores_pages());
+}
+
+#[test]
+fn pages_of_a_fork_that_was_left_behind_are_refused() {
+    let mut world = world();
+    let table = world.table("t");
+    full_model(&world);
+    let mut session = world.session();
+    (0..1500).for_each(|id| insert(&mut session, &table, id, &"x".repeat(900)));
+    // The log chain begins before the backup that is restored.
+    world.backup(&log_request("first")).unwrap();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    update(&world, &"left behind ".repeat(60));
+    log_backup(&world, "l0").unwrap();
+    let later = BackupRequest {
+        copy_only: true,
+        devices: log_request("later").devices,
+        ..request(1)
+    };
+    world.backup(&later).unwrap();
+    drop((session, table));
+    crate::chain::take_tail(&mut world);
+    // All of its files go back to the full backup, and it is recovered there.
+    let all = furrow_backup::Parts {
+        files: vec!["data".into(), "more".into()],
+        ..furrow_backup::Parts::default()
+    };
+    let done = crate::files::restored(&world, (&full, &all), &wanted("test", true)).unwrap();
+    world.db = done.database.unwrap();
+    // Its own log goes past the end of the other one.
+    update(&world, &"another way ".repeat(70));
+    update(&world, &"its own way ".repeat(70));
+    world.db.checkpoint().unwrap();
+    let pages = data_pages(&*world.volume);
+    let pages = [pages[3], pages[pages.len() - 2]];
+    let strays = restored(&world, (&later, &pages), true).unwrap_err();
+    assert_eq!(numbers(&strays), [3116]);
+    // What both have in common is taken, and the log of the other one is not.
+    restored(&world, (&full, &pages), false).unwrap();
+    let strays = log_restore(&world, ("l0", "test"), true).unwrap_err();
+    assert_eq!(numbers(&strays), [4330]);
+    recover_only(&world.instance, "test").unwrap();
+    let mut session = world.session();
+    let table = session.table("t").unwrap();
+    for id in (0..1500).step_by(5) {
+        let row = session.get(&table, &[Value::BigInt(id)]).unwrap().unwrap();
+        let text = Value::VarChar("its own way ".repeat(70));
+        assert_eq!(row.values().unwrap()[1], text, "row {id}");
+    }
+    drop((session, table));
+    check_own(world);
+}
+
+#[test]
+fn options_that_a_restore_of_pages_does_not_have_are_refused() {
+    let world = world();
+    let table = world.table("t");
+    full_model(&world);
+    let mut session = world.session();
+    (0..1500).for_each(|id| insert(&mut session, &table, id, &"x".repeat(900)));
+    let full = request(1);
+    world.backup(&full).unwrap();
+    log_backup(&world, "l0").unwrap();
+    world.db.checkpoint().unwrap();
+    let pages = [data_pages(&*world.volume)[3]];
+    let standby = RestoreRequest {
+        standby: Some("d/undo.tuf".into()),
+        ..wanted("test", true)
+    };
+    let moved = RestoreRequest {
+        moves: vec![("more".into(), "d/moved.ndf".into())],
+        ..wanted("test", false)
+    };
+    let full = world.media(&full).unwrap();
+    let log = world.media(&log_request("l0")).unwrap();
+    for request in [&standby, &moved] {
+        let refused = restore_pages(&world.instance, &full, (request, &pages), &mut Silent);
+        assert_eq!(numbers(&refused.unwrap_err()), [40_514]);
+        assert!(!world.db.restores_pages());
+    }
+    let plain = wanted("test", false);
+    restore_pages(&world.instance, &full, (&plain, &pages), &mut Silent).unwrap();
+    for request in [&standby, &moved] {
+        let refused = restore_log(&world.instance, &log, request, &mut Silent);
+        assert_eq!(numbers(&refused.unwrap_err()), [40_514]);
+        assert!(world.db.restores_pages());
+    }
+    log_restore(&world, ("l0", "test"), true).unwrap();
     assert!(!world.db.restores_pages());
 }

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 /// RESTORE DATABASE copy FROM ... WITH PARTIAL.
-fn partial(
+pub fn partial(
     world: &World,
     from: &BackupRequest,
     recovery: bool,
@@ -336,4 +336,92 @@ fn partial_refused(world: &World) -> BackupError {
     };
     world.backup(&differential).unwrap();
     partial(world, &differential, false).unwrap_err()
+}
+
+#[test]
+fn a_differential_backup_behind_a_recovery_that_was_refused_moves_its_point() {
+    let world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let full = request(1);
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..100);
+    let mut open = world.session();
+    open.begin().unwrap();
+    insert(&mut open, &o, 500, "x");
+    world.backup(&full).unwrap();
+    let refused = partial(&world, &full, true).unwrap_err();
+    assert_eq!(numbers(&refused), [40514]);
+    open.commit().unwrap();
+    fill(&mut session, [&t, &o], 100..200);
+    let differential = BackupRequest {
+        devices: crate::chain::log_request("diff").devices,
+        differential: true,
+        ..request(1)
+    };
+    world.backup(&differential).unwrap();
+    log_backup(&world, "l0").unwrap();
+    let copy = world.restore(&differential, "copy").unwrap();
+    let copy = copy.database.unwrap();
+    assert_eq!(ids(&copy, "t"), (0..200).collect::<Vec<_>>());
+    // The other filegroup has to come as far as the differential backup.
+    let early = restored(&world, (&full, &group("OTHER")), &wanted("copy", true)).unwrap_err();
+    assert_eq!(numbers(&early), [4318]);
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    let mut all: Vec<i64> = (0..200).collect();
+    all.push(500);
+    assert_eq!(ids(&copy, "o"), all);
+    drop(copy);
+    world.check("copy");
+}
+
+/// Turns the bits of a byte in the middle of a backup.
+fn damage(world: &World, path: &str) {
+    let path = PathBuf::from(path);
+    let file = world
+        .volume
+        .open(&path, furrow_io::Open::Existing, furrow_io::Access::Data)
+        .unwrap();
+    let middle = file.len_bytes().unwrap() / 2 / 4096 * 4096;
+    let mut unit = furrow_io::AlignedBuf::new(4096);
+    file.read_at(middle, &mut unit).unwrap();
+    unit[100] ^= 1;
+    file.write_at(middle, &unit).unwrap();
+}
+
+#[test]
+fn a_restore_of_files_that_was_interrupted_gives_way_to_another_filegroup() {
+    let world = world();
+    world.db.add_filegroup("THIRD").unwrap();
+    let third = FileSpec::new("third", "d/third.ndf").size_mb(1);
+    world.db.add_file(&third, Some("THIRD")).unwrap();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let (full, other) = (request(1), to_file("other", group("OTHER")));
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..100);
+    world.backup(&full).unwrap();
+    world.backup(&other).unwrap();
+    fill(&mut session, [&t, &o], 100..200);
+    log_backup(&world, "l0").unwrap();
+    partial(&world, &full, false).unwrap();
+    let copy = log_restore(&world, ("l0", "copy"), true).unwrap();
+    let copy = copy.database.unwrap();
+    damage(&world, "d/other.trn");
+    restored(&world, (&other, &group("OTHER")), &wanted("copy", false)).unwrap_err();
+    let moved = RestoreRequest {
+        moves: vec![("third".into(), PathBuf::from("d/copy_third.ndf"))],
+        ..wanted("copy", false)
+    };
+    restored(&world, (&full, &group("THIRD")), &moved).unwrap();
+    // One that is sound does not give way.
+    let second = restored(&world, (&full, &group("OTHER")), &wanted("copy", false)).unwrap_err();
+    assert_eq!(numbers(&second), [40514]);
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    restored(&world, (&full, &group("OTHER")), &wanted("copy", false)).unwrap();
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    assert_eq!(states(&copy), [FileViewState::Online; 4]);
+    assert_eq!(ids(&copy, "o"), (0..200).collect::<Vec<_>>());
+    drop(copy);
+    world.check_also("copy", &["d/copy_third.ndf"]);
 }

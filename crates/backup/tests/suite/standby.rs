@@ -248,3 +248,64 @@ fn an_undo_file_that_is_missing_or_damaged_is_not_taken_for_an_empty_one() {
     assert_eq!(ids(&copy(&world), "o"), (0..300).collect::<Vec<_>>());
     world.check("copy");
 }
+
+/// A full backup, and a file that was added since: in the log backup `l0`, and in a differential backup.
+fn with_an_added_file(world: &World) -> [BackupRequest; 2] {
+    let (t, o) = (world.table("t"), other_table(world));
+    full_model(world);
+    let full = request(1);
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..100);
+    world.backup(&full).unwrap();
+    let added = furrow_engine::FileSpec::new("added", "d/added.ndf").size_mb(1);
+    world.db.add_file(&added, Some("OTHER")).unwrap();
+    fill(&mut session, [&t, &o], 100..200);
+    let differential = BackupRequest {
+        differential: true,
+        devices: crate::chain::log_request("diff").devices,
+        ..request(1)
+    };
+    world.backup(&differential).unwrap();
+    log_backup(world, "l0").unwrap();
+    [full, differential]
+}
+
+#[test]
+fn a_set_whose_new_files_have_no_place_leaves_the_database_in_standby() {
+    let world = world();
+    let [full, differential] = with_an_added_file(&world);
+    let log = crate::chain::log_request("l0");
+    full_to_standby(&world, &full).unwrap();
+    let to = |place: &str, is_log| {
+        let request = RestoreRequest {
+            moves: vec![("added".into(), place.into())],
+            ..standing(&wanted("copy", true))
+        };
+        match is_log {
+            true => {
+                let media = world.media(&log)?;
+                restore_log(&world.instance, &media, &request, &mut Silent)
+            }
+            false => {
+                let media = world.media(&differential)?;
+                restore_database(&world.instance, &media, &request, &mut Silent)
+            }
+        }
+    };
+    for is_log in [true, false] {
+        for (place, number) in [
+            ("none/added.ndf", 5133),
+            ("d/added.ndf", 1834),
+            ("d/b0.bak", 5170),
+        ] {
+            let refused = to(place, is_log).unwrap_err();
+            assert_eq!(numbers(&refused), [number], "{place}, {is_log}");
+            assert!(copy(&world).is_in_standby(), "{place}, {is_log}");
+            assert_eq!(ids(&copy(&world), "o"), (0..100).collect::<Vec<_>>());
+        }
+    }
+    to("d/copy_added.ndf", true).unwrap();
+    assert_eq!(ids(&copy(&world), "o"), (0..200).collect::<Vec<_>>());
+    recover_only(&world.instance, "copy").unwrap();
+    world.check_also("copy", &["d/copy_added.ndf"]);
+}

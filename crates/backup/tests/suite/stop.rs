@@ -5,7 +5,7 @@ use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::{
     BackupError, MediaSet, RestoreReport, RestoreRequest, backup_log, recover_only, restore_log,
 };
-use furrow_engine::{DatabaseState, StopPoint, TxnMark};
+use furrow_engine::{DatabaseState, Session, StopPoint, TxnMark};
 use furrow_format::Lsn;
 use furrow_io::time::WallTime;
 use std::path::PathBuf;
@@ -106,7 +106,7 @@ fn a_restore_that_stopped_goes_on_as_a_database_of_its_own_and_is_backed_up_agai
     let done = stopping(&world, ("l0", "copy"), (StopPoint::Time(time), true)).unwrap();
     let copy = done.database.unwrap();
     drop((session, table));
-    let mut session = furrow_engine::Session::new(&copy).unwrap();
+    let mut session = Session::new(&copy).unwrap();
     let table = session.table("t").unwrap();
     (50..90).for_each(|id| insert(&mut session, &table, id, "another way"));
     drop((session, table));
@@ -257,4 +257,48 @@ fn an_lsn_that_is_a_mark_is_that_of_a_record() {
     world.restore_only(&full, "other").unwrap();
     let done = stopping(&world, ("l0", "other"), (point(last), true)).unwrap();
     assert_eq!(ids(&done.database.unwrap(), "t").len(), 20);
+}
+
+#[test]
+fn what_was_dropped_in_a_filegroup_that_is_left_out_is_freed_when_it_comes_back() {
+    let world = world();
+    let (t, o) = (world.table("t"), crate::files::other_table(&world));
+    full_model(&world);
+    let full = request(1);
+    let mut session = world.session();
+    crate::files::fill(&mut session, [&t, &o], 0..600);
+    world.backup(&full).unwrap();
+    drop(o);
+    session.begin().unwrap();
+    let mark = TxnMark {
+        name: "dropped".into(),
+        description: String::new(),
+    };
+    session.set_mark(&mark).unwrap();
+    session.drop_table("o").unwrap();
+    session.commit().unwrap();
+    log_backup(&world, "l0").unwrap();
+    let free = |db: &furrow_engine::Database| {
+        let files = db.file_list().unwrap();
+        let more = files.into_iter().find(|f| f.name == "more");
+        more.map(|f| f.free_extents)
+    };
+    // The log that frees the pages comes behind the commit, and is not restored.
+    crate::piecemeal::partial(&world, &full, false).unwrap();
+    let stop = StopPoint::Mark {
+        name: "dropped".into(),
+        after: None,
+        inclusive: true,
+    };
+    let copy = stopping(&world, ("l0", "copy"), (stop, true)).unwrap();
+    let copy = copy.database.unwrap();
+    assert_eq!(free(&copy), None);
+    let other = crate::files::group("OTHER");
+    crate::files::restored(&world, (&full, &other), &wanted("copy", false)).unwrap();
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    assert_eq!(free(&copy), free(&world.db));
+    let session = Session::new(&copy).unwrap();
+    assert!(session.table("o").is_err());
+    drop((session, copy));
+    world.check("copy");
 }

@@ -151,7 +151,7 @@ impl Database {
             return Err(EngineError::refused(12106, &[path.into()]));
         }
         self.group_takes_files(group)?;
-        let id = self.files.free_id();
+        let id = self.files.free_id(self.removed_file()?);
         let id = id.ok_or_else(|| EngineError::refused(5033, &[32_767.into()]))?;
         plan_file(spec, (id, group), DEFAULT_KB, Asked::Add)
     }
@@ -240,6 +240,7 @@ impl Database {
             SpaceError::NotEmpty(_) => EngineError::refused(5042, &["file".into(), name.into()]),
             other => other.into(),
         })?;
+        self.note_removed_file(entry.id)?;
         self.update_row(entry.id, |row| row.filestate = FileStatus::Defunct.code())?;
         // After this checkpoint no record of the file's pages is ever redone: its number may be used again.
         if !mutated(Mutation::RemoveEarly) {

@@ -7,7 +7,10 @@
 //!    durably, before the log before it is let go: the boot page on the disk never names log that is gone.
 //! 3. COPY_ONLY neither begins a chain nor moves the position.
 //! 4. SIMPLE breaks the chain; the next full backup in another model begins one.
-//! 5. The chain of a restored database begins behind the log that it was restored from. So does a recovery
+//! 5. While the log is held no file gets the number of one that was removed: a restore of the chain would apply
+//!    records of the one to the other. The boot page has the largest such number. Proof:
+//!    `the_number_of_a_file_is_not_used_again_while_log_backups_go_on`.
+//! 6. The chain of a restored database begins behind the log that it was restored from. So does a recovery
 //!    fork ([`furrow_format::Forks`]): no log backup has records of two of them.
 
 use super::origin::Origin;
@@ -15,7 +18,7 @@ use super::source::{BackupFacts, BackupScope, BackupSource};
 use crate::EngineError;
 use crate::database::Database;
 use furrow_format::boot::field;
-use furrow_format::{BOOT_PAGE, Change, Forks, Lsn, OwnBoot, RecoveryModel};
+use furrow_format::{BOOT_PAGE, Change, FileId, Forks, Lsn, OwnBoot, RecoveryModel};
 use furrow_pool::LatchRank;
 use furrow_txn::{Author, Mini};
 use furrow_types::Guid;
@@ -141,6 +144,23 @@ impl Database {
                 change(&field::LOG_BACKUP_LSN.change(&log.to_bytes()));
             }
         })
+    }
+
+    /// The largest number of a file that was removed and is not to be used again; 0 where there is none.
+    pub(crate) fn removed_file(&self) -> Result<u16, EngineError> {
+        if self.store.holds.log_backup().is_none() {
+            return Ok(0);
+        }
+        let page = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
+        Ok(field::REMOVED_FILE.get_u16(&page))
+    }
+
+    /// A file is about to be removed: see rule 5.
+    pub(crate) fn note_removed_file(&self, file: FileId) -> Result<(), EngineError> {
+        if self.store.holds.log_backup().is_none() || file.0 <= self.removed_file()? {
+            return Ok(());
+        }
+        self.write_boot(|change| change(&field::REMOVED_FILE.change(&file.0.to_le_bytes())))
     }
 
     /// Changes the boot page, durably.

@@ -18,8 +18,8 @@
 use crate::EngineError;
 use crate::database::{Database, PageStage, StagedPage};
 use furrow_format::{
-    BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageFault, PageId, PageNo, RecoveryModel, admit,
-    bcm_page_of, dcm_page_of, gam_page_of, pfs_page_of, sgam_page_of,
+    BOOT_PAGE, FileId, Forks, Lsn, PAGE_SIZE, PageBuf, PageFault, PageId, PageNo, RecoveryModel,
+    admit, bcm_page_of, dcm_page_of, gam_page_of, pfs_page_of, sgam_page_of,
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
@@ -117,6 +117,12 @@ impl Database {
             inside && !is_control(**page)
         };
         Some((pages.iter().filter(can_be).copied().collect(), chain))
+    }
+
+    /// Whether the log of a backup up to its end `last` is that of the database.
+    pub fn is_on_path(&self, forks: &Forks, last: Lsn) -> Result<bool, EngineError> {
+        let known = self.boot_page()?.forks;
+        Ok(known.is_empty() || known.agree(forks, last))
     }
 
     /// Begins to read a full or differential backup for these pages: 4346 without a log chain, 4344 of a

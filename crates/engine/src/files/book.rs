@@ -252,9 +252,10 @@ impl FileBook {
         self.files.read().values().map(|f| f.path.clone()).collect()
     }
 
-    /// The lowest free file number from 3 up.
-    pub(crate) fn free_id(&self) -> Option<u16> {
+    /// The lowest free file number from 3 up that is larger than `removed`.
+    pub(crate) fn free_id(&self, removed: u16) -> Option<u16> {
         let (files, absent) = (self.files.read(), self.absent.read());
-        (3..=32_767).find(|id| !files.contains_key(id) && !absent.contains_key(id))
+        let free = |id: &u16| !files.contains_key(id) && !absent.contains_key(id);
+        (removed.saturating_add(1).max(3)..=32_767).find(free)
     }
 }

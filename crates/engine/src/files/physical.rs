@@ -396,20 +396,29 @@ pub(crate) fn remove_any(volume: &dyn Volume, path: &Path) -> Result<(), IoError
 /// Whether a file that bears the name of one of ours is it. What a crash left of a file that was being made
 /// may be torn: a first sector of zeros is one that was never written, and the GUID is looked for wherever a
 /// sector may have kept it.
-fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
+pub(crate) fn is_own(volume: &dyn Volume, path: &Path, binding: Guid) -> Result<bool, IoError> {
+    let head = head_of(volume, path)?;
+    let unwritten = head.iter().take(SECTOR_BYTES).all(|&b| b == 0);
+    Ok(unwritten || bears(&head, binding))
+}
+
+/// The beginning of a file, where those of ours have the binding of their database. What cannot be read was
+/// being written: it is zeros.
+pub(crate) fn head_of(volume: &dyn Volume, path: &Path) -> Result<Vec<u8>, IoError> {
     let file = volume.open(path, Open::ReadOnly, Access::Data)?;
     let len = file.len_bytes()?.min(PAGE_SIZE as u64) as usize;
     let mut bytes = AlignedBuf::new(PAGE_SIZE);
     let Some(head) = bytes.get_mut(..len) else {
-        return Ok(false);
+        return Ok(Vec::new());
     };
-    // What cannot be read was being written, too.
     if !head.is_empty() {
         read_around(&*file, 0, head)?;
     }
-    let unwritten = head.iter().take(SECTOR_BYTES).all(|&b| b == 0);
-    Ok(unwritten
-        || head
-            .windows(binding.0.len())
-            .any(|window| window == binding.0))
+    Ok(head.to_vec())
+}
+
+/// Whether the beginning of a file has this binding.
+pub(crate) fn bears(head: &[u8], binding: Guid) -> bool {
+    let mut windows = head.windows(binding.0.len());
+    binding != Guid([0; 16]) && windows.any(|window| window == binding.0)
 }

@@ -6,6 +6,7 @@
 
 mod closed_log;
 mod deadlocks;
+mod differential;
 mod emergency;
 mod join;
 mod lifecycle;
@@ -18,6 +19,7 @@ mod rename;
 mod repair;
 mod restore;
 mod restore_files;
+mod restored_files;
 mod revert;
 mod roll_forward;
 mod snapshots;

@@ -17,25 +17,23 @@
 
 use super::Instance;
 use super::join::{Ready, count_as_changed, rebind};
-use super::restore::{
-    DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
-};
+use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
 use super::restore_files::needs_of;
+use super::restored_files::{Places, make_files, with_log};
 use crate::checking::hidden_number;
 use crate::database::{Database, Registration};
-use crate::files::{Candidate, FileBook, FilePlan, Made, open_error, remove_any, remove_own};
+use crate::files::{Candidate, FileBook, FilePlan, open_error, remove_any, remove_own};
 use crate::shared::{Listed, Phase};
 use furrow_format::{DatabaseId, FileGrowth, FileId, Lsn, PAGE_SIZE};
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{Access, Fill, Open};
-use furrow_log::{LogConfig, LogImage};
+use furrow_io::{Access, Open};
+use furrow_log::LogConfig;
 use furrow_messages::Message;
 use furrow_pool::CheckpointOptions;
 use furrow_recovery::{analyse, redo};
 use furrow_tables::EngineError;
 use furrow_txn::Store;
 use furrow_types::Guid;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -99,7 +97,8 @@ impl Instance {
         piece.link.forks = spec.forks.clone();
         self.take_piece_places(&listed, &piece, spec.replace)?;
         database.files.set_restoring(chosen);
-        let made = self.make_piece(&piece, spec);
+        let log = (piece.binding, spec.log_sector_bytes, &*spec.vlfs);
+        let made = make_files(&*self.shared.volume, &piece.layout, log, &|_| false);
         if made.is_err() {
             // Nothing of it is there.
             let without = |all: &mut Vec<Listed>| {
@@ -109,7 +108,7 @@ impl Instance {
             let _ = self.shared.list.lock().change(without);
             database.files.set_restoring(&[]);
         }
-        let (files, log) = made?;
+        let (files, log) = with_log(made?)?;
         Ok(Restoring {
             listed: piece,
             checkpoint: spec.checkpoint,
@@ -151,7 +150,8 @@ impl Instance {
     }
 
     /// Notes a piece in the list, and removes what an earlier attempt has left, and with REPLACE whatever
-    /// lies there. 1834 where a file of a database lies there, one of its own included.
+    /// lies there. Before that 1834 where a file of a database lies there, one of its own included, and 5133
+    /// and 5170.
     fn take_piece_places(
         &self,
         listed: &Listed,
@@ -159,11 +159,18 @@ impl Instance {
         replace: bool,
     ) -> Result<(), EngineError> {
         let mut list = self.shared.list.lock();
-        let places = piece.layout.iter().map(|plan| &plan.path);
-        self.refuse_used(&list, places, Some(listed.id))?;
+        let own = Guid(listed.binding);
+        let places = Places {
+            new: piece.layout.iter().map(|plan| &plan.path).collect(),
+            binding: Some(own),
+            exempt: Some(listed.id),
+            leftovers: true,
+            replace,
+            ..Places::default()
+        };
+        self.places_are_free(&list, &places)?;
         list.change(|all| piece.clone().note_in(all))?;
         let volume = &*self.shared.volume;
-        let own = Guid(listed.binding);
         // A place that was noted and not taken may have become that of another file of the database.
         let mut earlier = listed.absent.piece_paths();
         earlier.retain(|path| !self.is_open_file(path));
@@ -177,35 +184,6 @@ impl Instance {
             }
         }
         Ok(())
-    }
-
-    fn make_piece(
-        &self,
-        piece: &Listed,
-        spec: &RestoreSpec,
-    ) -> Result<(DataFiles, LogImage), EngineError> {
-        let mut made = Made::new(&*self.shared.volume);
-        let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
-        for plan in &piece.layout {
-            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
-            let access = match plan.filegroup {
-                0 => Access::Log,
-                _ => Access::Data,
-            };
-            let file = made.create(&plan.path, access, TAKEN_STATE)?;
-            if plan.filegroup == 0 {
-                let sector = spec.log_sector_bytes;
-                let image = LogImage::create(file, piece.binding, sector, &spec.vlfs, bytes);
-                log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
-                continue;
-            }
-            file.resize(bytes, Fill::Allocate)
-                .map_err(|e| EngineError::from(e).of_expansion())?;
-            files.insert(plan.id, file);
-        }
-        let log = log.ok_or_else(|| EngineError::Damaged("a piece without a log".into()))?;
-        made.keep();
-        Ok((files, log))
     }
 
     /// Goes on with files that are being restored into an open database; 3117 where there are none.

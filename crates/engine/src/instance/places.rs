@@ -1,13 +1,17 @@
 //! Whose file lies at a path: what a restore may remove or write over, and what it may not.
 //!
 //! # Invariants
-//! 1. A restore removes no file of an open database, nor one that the list of databases names, but for those
-//!    that it has made itself. Proof: `files_that_come_back_take_no_place_of_a_database_that_is_open`.
+//! 1. A restore removes no file of another database: not of one that is open, not one that the list of
+//!    databases names, and not one with the binding of a database of the list that is not open. The list
+//!    names the primary file of such a database alone. Proofs:
+//!    `files_that_come_back_take_no_place_of_a_database_that_is_open`,
+//!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 
 use super::Instance;
-use super::restore::TAKEN_STATE;
-use crate::files::{Made, double_write_path, repair_path, undo_file_is_of};
-use crate::shared::{DatabaseList, Phase};
+use super::restored_files::TAKEN_STATE;
+use crate::files::{Made, bears, double_write_path, head_of, repair_path, undo_file_is_of};
+use crate::shared::{DatabaseList, Listed, Phase};
+use furrow_format::DatabaseId;
 use furrow_io::Access;
 use furrow_messages::Message;
 use furrow_tables::EngineError;
@@ -21,6 +25,17 @@ fn with_neighbours(path: &Path) -> [PathBuf; 3] {
         double_write_path(path),
         repair_path(path),
     ]
+}
+
+/// The files that a restore removes with the one at this path, and the one that it may lie beside.
+fn removed_with(path: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = with_neighbours(path).into();
+    let name = path.to_string_lossy();
+    let suffixes = with_neighbours(Path::new(""));
+    let suffixes = suffixes.iter().map(|suffix| suffix.to_string_lossy());
+    let main = suffixes.filter(|suffix| !suffix.is_empty());
+    all.extend(main.filter_map(|suffix| Some(PathBuf::from(name.strip_suffix(&*suffix)?))));
+    all
 }
 
 /// 1834: a database uses this file.
@@ -84,6 +99,45 @@ impl Instance {
     ) -> Result<(), EngineError> {
         let user = paths.find_map(|path| Some((path, self.user_of(list, path, own)?)));
         user.map_or(Ok(()), |(path, user)| Err(in_use(path, &user)))
+    }
+
+    /// 1834 for a path at which a file of a database lies that is not open: its binding says so. Files with
+    /// the binding `own` do not count.
+    pub(super) fn refuse_closed<'p>(
+        &self,
+        list: &DatabaseList,
+        paths: impl Iterator<Item = &'p PathBuf>,
+        own: Option<Guid>,
+    ) -> Result<(), EngineError> {
+        let closed = self.closed(list, own);
+        if closed.is_empty() {
+            return Ok(());
+        }
+        for path in paths {
+            for file in removed_with(path) {
+                if !self.shared.volume.exists(&file)? {
+                    continue;
+                }
+                let head = head_of(&*self.shared.volume, &file)?;
+                let user = closed.iter().find(|d| bears(&head, Guid(d.binding)));
+                if let Some(user) = user {
+                    return Err(in_use(path, &user.name));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The databases of the list that are not open, but for the one with the binding `own`.
+    fn closed<'l>(&self, list: &'l DatabaseList, own: Option<Guid>) -> Vec<&'l Listed> {
+        let databases = self.databases.read();
+        let is_open = |listed: &Listed| {
+            let mut open = databases.values().filter(|e| e.database.is_some());
+            open.any(|e| e.id == DatabaseId(listed.id))
+        };
+        let others = list.databases.iter();
+        let others = others.filter(|d| own != Some(Guid(d.binding)));
+        others.filter(|d| !is_open(d)).collect()
     }
 
     /// Whether an open database has this file.

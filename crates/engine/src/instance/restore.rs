@@ -2,7 +2,8 @@
 //!
 //! 1. [`Instance::begin_restore`] notes in the instance's list that the database is being restored, with the
 //!    paths of its files, before it makes or removes any. From here on its state is RESTORING, also after a
-//!    crash; the restore can be started again, and DROP DATABASE removes what there is.
+//!    crash; the restore can be started again, and DROP DATABASE removes what there is. What can be refused
+//!    is refused before that: the places of the files (module `restored_files`), the shape of the log.
 //! 2. The files are new ones: they have a binding of their own, and so has the log. Pages and blocks of the
 //!    log are written in any order, by several threads. Page 0 of a file gets the new binding, and the LSN of
 //!    the last record of the backup, when it is written: a log that ends before it is not recovered from.
@@ -11,31 +12,25 @@
 //!    database whole.
 
 use super::Instance;
+use super::restored_files::{DataFiles, Places, make_files, with_log};
 use crate::database::Database;
-use crate::files::{BackupTurn, FilePlan, Made, remove_any, remove_own};
+use crate::files::{BackupTurn, FilePlan, remove_any, remove_own};
 use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
 use furrow_format::boot::field;
 use furrow_format::{
-    BOOT_PAGE, DatabaseId, FileGrowth, FileHeader, FileId, Forks, GAM_INTERVAL,
-    GAM_INTERVAL_EXTENTS, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word,
-    stamp_checksum,
+    BOOT_PAGE, FileGrowth, FileHeader, FileId, Forks, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
+    PAGE_SIZE, PageBuf, PageId, PageNo, dcm_page_of, set_map_word, stamp_checksum,
 };
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
-use furrow_io::{Access, AlignedBuf, File, Fill, random};
+use furrow_io::{AlignedBuf, random};
 use furrow_log::LogImage;
 use furrow_tables::DatabaseState;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Data files by number.
-pub(super) type DataFiles = BTreeMap<u16, Arc<dyn File>>;
-
-/// State of 5170 in RESTORE.
-pub(super) const TAKEN_STATE: u8 = 4;
 
 /// Place of the changed-extent map in its interval.
 const DCM_PAGE: u32 = dcm_page_of(PageNo(0)).0;
@@ -166,43 +161,40 @@ impl Instance {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
         let lower = spec.name.to_lowercase();
-        let old = list
-            .databases
-            .iter()
-            .find(|d| d.name.to_lowercase() == lower);
-        let old = old.cloned();
+        let mut all = list.databases.iter();
+        let old = all.find(|d| d.name.to_lowercase() == lower).cloned();
         if let Some(old) = &old {
             list.refuse_repairing(old)?;
             if old.phase.is_snapshot() {
                 return Err(EngineError::refused(3002, &[]));
             }
             Self::without_snapshots(&list, old.id)?;
+        }
+        let id = old.as_ref().map_or_else(|| list.free_id(), |old| old.id);
+        let listed = newly_listed(spec, id);
+        // What can be refused is refused before the database that is replaced goes.
+        LogImage::check(spec.log_sector_bytes, &spec.vlfs)?;
+        if listed.layout.iter().all(|plan| plan.filegroup != 0) {
+            return Err(EngineError::Damaged("a backup without a log".into()));
+        }
+        let going = old.as_ref().map(|old| self.paths_that_go(old));
+        let places = Places {
+            new: listed.paths.iter().collect(),
+            own: going.unwrap_or_default(),
+            // Files that are attached READ_ONLY stay.
+            binding: match &old {
+                Some(old) if old.phase != Phase::ReadOnly => Some(Guid(old.binding)),
+                _ => None,
+            },
+            exempt: old.as_ref().map(|old| old.id),
+            leftovers: false,
+            replace: spec.replace,
+        };
+        self.places_are_free(&list, &places)?;
+        if let Some(old) = &old {
             self.let_go(&mut list, old)?;
         }
-        let binding = Guid(random::guid_v4());
-        let mut files = spec.files.clone();
-        files.sort_by_key(|f| f.id);
-        let left_out = |f: &RestoreFile| spec.absent.contains(&f.id.0);
-        let (absent, files): (Vec<_>, Vec<_>) = files.into_iter().partition(left_out);
-        let listed = Listed {
-            id: old.as_ref().map_or_else(|| list.free_id(), |old| old.id),
-            phase: Phase::Restoring,
-            binding: binding.0,
-            name: spec.name.clone(),
-            paths: files.iter().map(|f| f.path.clone()).collect(),
-            layout: files.iter().map(plan_of).collect(),
-            link: Link {
-                source: spec.source.0,
-                forks: spec.forks.clone(),
-                ..Link::default()
-            },
-            absent: Absent {
-                files: absent.iter().map(plan_of).collect(),
-                ..Absent::default()
-            },
-        };
         for path in listed.paths.iter().filter(|_| spec.replace) {
-            self.free_path(path, listed.id)?;
             remove_any(&*self.shared.volume, path)?;
         }
         list.change(|all| {
@@ -210,13 +202,14 @@ impl Instance {
             all.push(listed.clone());
         })?;
         self.enter_restoring(&listed);
-        let made = self.make_restored(spec, &listed);
+        let log = (listed.binding, spec.log_sector_bytes, &*spec.vlfs);
+        let made = make_files(&*self.shared.volume, &listed.layout, log, &|_| false);
         if made.is_err() && old.is_none() {
             // Nothing of it is there.
             let _ = list.change(|all| all.retain(|d| d.id != listed.id));
             self.forget(&spec.name);
         }
-        let (files, log) = made?;
+        let (files, log) = with_log(made?)?;
         Ok(Restoring {
             listed,
             checkpoint: spec.checkpoint,
@@ -233,23 +226,33 @@ impl Instance {
         })
     }
 
-    /// Closes the database that is replaced (3101 while it is used) and removes its files.
-    fn let_go(&self, list: &mut DatabaseList, old: &Listed) -> Result<(), EngineError> {
-        let open = {
-            let databases = self.databases.read();
-            let entry = databases.get(&old.name.to_lowercase());
-            entry.and_then(|e| e.database.clone())
-        };
-        let mut paths = old.paths.clone();
-        if let Some(open) = open {
-            open.refuse_entry_unless_used()
-                .map_err(|_| EngineError::refused(3101, &[]))?;
-            paths = open.all_paths();
-            open.abandon();
-        }
+    fn open_of(&self, old: &Listed) -> Option<Arc<Database>> {
+        let databases = self.databases.read();
+        let entry = databases.get(&old.name.to_lowercase())?;
+        entry.database.clone()
+    }
+
+    /// The files of a database that is replaced.
+    fn paths_that_go(&self, old: &Listed) -> Vec<PathBuf> {
+        let open = self.open_of(old);
+        let mut paths = open.map_or_else(|| old.paths.clone(), |open| open.all_paths());
+        let others = old.layout.iter().map(|plan| &plan.path);
+        let others = others.filter(|path| !old.paths.contains(path));
+        paths.extend(others.cloned());
         paths.extend(old.absent.piece_paths());
         if old.phase == Phase::Standby {
             paths.push(old.link.undo.clone());
+        }
+        paths
+    }
+
+    /// Closes the database that is replaced (3101 while it is used) and removes its files.
+    fn let_go(&self, list: &mut DatabaseList, old: &Listed) -> Result<(), EngineError> {
+        let paths = self.paths_that_go(old);
+        if let Some(open) = self.open_of(old) {
+            open.refuse_entry_unless_used()
+                .map_err(|_| EngineError::refused(3101, &[]))?;
+            open.abandon();
         }
         let going = Listed {
             phase: Phase::Restoring,
@@ -267,47 +270,30 @@ impl Instance {
         }
         Ok(())
     }
+}
 
-    /// 1834 for the path of a file that an open database uses.
-    fn free_path(&self, path: &Path, own: u16) -> Result<(), EngineError> {
-        let databases = self.databases.read();
-        let others = databases.values().filter(|e| e.id != DatabaseId(own));
-        let user = others
-            .filter_map(|e| e.database.as_ref())
-            .find(|d| d.all_paths().iter().any(|used| used == path));
-        match user {
-            None => Ok(()),
-            Some(user) => {
-                let args = [path.display().to_string().into(), user.name().into()];
-                Err(EngineError::refused(1834, &args))
-            }
-        }
-    }
-
-    fn make_restored(
-        &self,
-        spec: &RestoreSpec,
-        listed: &Listed,
-    ) -> Result<(DataFiles, LogImage), EngineError> {
-        let mut made = Made::new(&*self.shared.volume);
-        let (mut files, mut log) = (BTreeMap::new(), None);
-        for plan in &listed.layout {
-            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
-            if plan.filegroup == 0 {
-                let file = made.create(&plan.path, Access::Log, TAKEN_STATE)?;
-                let sector = spec.log_sector_bytes;
-                let image = LogImage::create(file, listed.binding, sector, &spec.vlfs, bytes);
-                log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
-            } else {
-                let file = made.create(&plan.path, Access::Data, TAKEN_STATE)?;
-                file.resize(bytes, Fill::Allocate)
-                    .map_err(|e| EngineError::from(e).of_expansion())?;
-                files.insert(plan.id, file);
-            }
-        }
-        let log = log.ok_or_else(|| EngineError::Damaged("a backup without a log".into()))?;
-        made.keep();
-        Ok((files, log))
+/// A database that is restored, with a binding of its own.
+fn newly_listed(spec: &RestoreSpec, id: u16) -> Listed {
+    let mut files = spec.files.clone();
+    files.sort_by_key(|f| f.id);
+    let left_out = |f: &RestoreFile| spec.absent.contains(&f.id.0);
+    let (absent, files): (Vec<_>, Vec<_>) = files.into_iter().partition(left_out);
+    Listed {
+        id,
+        phase: Phase::Restoring,
+        binding: random::guid_v4(),
+        name: spec.name.clone(),
+        paths: files.iter().map(|f| f.path.clone()).collect(),
+        layout: files.iter().map(plan_of).collect(),
+        link: Link {
+            source: spec.source.0,
+            forks: spec.forks.clone(),
+            ..Link::default()
+        },
+        absent: Absent {
+            files: absent.iter().map(plan_of).collect(),
+            ..Absent::default()
+        },
     }
 }
 

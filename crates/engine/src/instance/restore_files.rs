@@ -4,27 +4,26 @@
 //!    [`Instance::become_restoring`]. Its files hold nothing that the log has not.
 //! 2. [`Instance::begin_file_restore`] makes new files for those of a backup. The others stay. Redo must
 //!    begin where the backup needs it: the log in place stays where it reaches back so far; else the log of
-//!    the backup takes its place, and log backups follow up to the tail.
+//!    the backup takes its place, and log backups follow up to the tail. A recovery that was interrupted has
+//!    logged in the log in place: it does not go while a file stays that the recovery may have changed.
 //! 3. The header of a file is written last. It names the end of the log that the file needs, as the headers
 //!    of the others do: a log that ends before is not recovered from (4318).
 //!
 //! Redo of what the other files have already changes nothing: their pages are newer.
 
 use super::Instance;
-use super::restore::{
-    DataFiles, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
-};
+use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
+use super::restored_files::{Places, make_files};
 use crate::database::Database;
-use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
+use crate::files::{FilePlan, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{DatabaseList, Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
-use furrow_io::{Access, AlignedBuf, File, Fill, Open};
+use furrow_io::{Access, AlignedBuf, File, Open};
 use furrow_log::LogImage;
 use furrow_pool::CheckpointOptions;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Database {
@@ -119,6 +118,7 @@ impl Instance {
 
     /// Begins to restore the files `chosen` of a backup into a database that is RESTORING. 3116 of a backup
     /// of other files than those that are in place, or were backed up: their log may have gone another way.
+    /// 1834, 5133 and 5170 for a place that is not free.
     pub fn begin_file_restore(
         &self,
         spec: &RestoreSpec,
@@ -136,39 +136,34 @@ impl Instance {
         if spec.last_lsn >= reach {
             listed.link.forks = spec.forks.clone();
         }
+        let in_place = self.log_in_place(spec, &listed)?;
+        let other = |p: &FilePlan| p.filegroup != 0 && !chosen.contains(&p.id);
+        let logged = listed.absent.point != Lsn::ZERO && listed.layout.iter().any(other);
+        if logged && in_place.is_none() {
+            return Err(EngineError::refused(3116, &[]));
+        }
         let old = self.take_free_places(&list, &mut listed, (spec, chosen))?;
         let both = in_both_places(&listed, &old);
         list.change(|all| {
             all.retain(|d| d.id != both.id);
             all.push(both);
         })?;
-        let volume = &*self.shared.volume;
-        for plan in &old {
-            // A damaged file may not show which database it belongs to.
-            match spec.replace {
-                true => remove_any(volume, &plan.path)?,
-                false => drop(remove_own(volume, &plan.path, Guid(listed.binding))?),
-            }
-        }
-        let mut made = Made::new(volume);
-        let mut files: DataFiles = BTreeMap::new();
-        for plan in listed.layout.iter().filter(|p| chosen.contains(&p.id)) {
-            let file = made.create(&plan.path, Access::Data, TAKEN_STATE)?;
-            file.resize(
-                u64::from(plan.size_pages) * PAGE_SIZE as u64,
-                Fill::Allocate,
-            )
-            .map_err(|e| EngineError::from(e).of_expansion())?;
-            files.insert(plan.id, file);
-        }
-        made.keep();
+        let new = listed.layout.iter().filter(|p| chosen.contains(&p.id));
+        let new: Vec<FilePlan> = new.cloned().collect();
+        self.clear_places((&old, &new), Guid(listed.binding), spec.replace)?;
+        let no_log = (listed.binding, spec.log_sector_bytes, &[][..]);
+        let (files, _) = make_files(&*self.shared.volume, &new, no_log, &|_| false)?;
         list.change(|all| {
             all.retain(|d| d.id != listed.id);
             all.push(listed.clone());
         })?;
         drop(list);
         self.enter_restoring(&listed);
-        let (log, log_stays, applied) = self.log_for_files(spec, &listed)?;
+        let log_stays = in_place.is_some();
+        let (log, applied) = match in_place {
+            Some(in_place) => in_place,
+            None => (self.empty_log(spec, &listed)?, Lsn::ZERO),
+        };
         self.forget_point(&mut listed, log_stays)?;
         Ok(Restoring {
             checkpoint: match log_stays {
@@ -189,8 +184,8 @@ impl Instance {
         })
     }
 
-    /// The files take their places in the list; the places that they had. 1834 for a place that a database
-    /// uses: the next restore would remove what is noted here.
+    /// The files take their places in the list, if these are free; the places that they had. What is noted
+    /// here is removed by the next restore.
     fn take_free_places(
         &self,
         list: &DatabaseList,
@@ -198,12 +193,37 @@ impl Instance {
         (spec, chosen): (&RestoreSpec, &[u16]),
     ) -> Result<Vec<FilePlan>, EngineError> {
         let old = take_places(listed, spec, chosen);
-        let places = listed.layout.iter().filter(|p| chosen.contains(&p.id));
-        let new = places
-            .map(|plan| &plan.path)
-            .filter(|path| !old.iter().any(|plan| plan.path == **path));
-        self.refuse_used(list, new, None)?;
+        let new = listed.layout.iter().filter(|p| chosen.contains(&p.id));
+        let places = Places {
+            new: new.map(|plan| &plan.path).collect(),
+            own: old.iter().map(|plan| plan.path.clone()).collect(),
+            binding: Some(Guid(listed.binding)),
+            replace: spec.replace,
+            ..Places::default()
+        };
+        self.places_are_free(list, &places)?;
         Ok(old)
+    }
+
+    /// Removes files that others replace; with REPLACE whatever lies at the places of these.
+    fn clear_places(
+        &self,
+        (old, new): (&[FilePlan], &[FilePlan]),
+        binding: Guid,
+        replace: bool,
+    ) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        if !replace {
+            for plan in old {
+                remove_own(volume, &plan.path, binding)?;
+            }
+            return Ok(());
+        }
+        // A damaged file may not show which database it belongs to.
+        for plan in old.iter().chain(new) {
+            remove_any(volume, &plan.path)?;
+        }
+        Ok(())
     }
 
     /// Where the log is replaced, what an interrupted recovery has logged is gone.
@@ -215,32 +235,36 @@ impl Instance {
         self.note_restoring(listed)
     }
 
-    /// The log in place if it reaches back as far as a backup needs; else an empty one in its place.
-    fn log_for_files(
+    /// The log in place and its end, if it reaches back as far as a backup needs.
+    fn log_in_place(
         &self,
         spec: &RestoreSpec,
         listed: &Listed,
-    ) -> Result<(LogImage, bool, Lsn), EngineError> {
+    ) -> Result<Option<(LogImage, Lsn)>, EngineError> {
+        let (_, file) = self.open_log(listed)?;
+        let reopened = LogImage::reopen(file, listed.binding).ok();
+        Ok(reopened.filter(|(log, _)| log.checkpoint() <= spec.checkpoint))
+    }
+
+    fn open_log<'l>(
+        &self,
+        listed: &'l Listed,
+    ) -> Result<(&'l FilePlan, Arc<dyn File>), EngineError> {
         let plan = listed.layout.iter().find(|plan| plan.filegroup == 0);
         let plan = plan.ok_or_else(|| EngineError::Damaged("a database without a log".into()))?;
-        let open = || {
-            let opened = self
-                .shared
-                .volume
-                .open(&plan.path, Open::Existing, Access::Log);
-            opened.map_err(|e| open_error(&plan.path, &e))
-        };
-        if let Ok((log, end)) = LogImage::reopen(open()?, listed.binding)
-            && log.checkpoint() <= spec.checkpoint
-        {
-            return Ok((log, true, end));
-        }
+        let volume = &self.shared.volume;
+        let opened = volume.open(&plan.path, Open::Existing, Access::Log);
+        Ok((plan, opened.map_err(|e| open_error(&plan.path, &e))?))
+    }
+
+    /// An empty log for that of a backup, in the place of the one that is there.
+    fn empty_log(&self, spec: &RestoreSpec, listed: &Listed) -> Result<LogImage, EngineError> {
         self.forget_log(listed)?;
+        let (plan, file) = self.open_log(listed)?;
         let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
         let sector = spec.log_sector_bytes;
-        let image = LogImage::create(open()?, listed.binding, sector, &spec.vlfs, bytes);
-        let image = image.map_err(|e| EngineError::from(e).of_expansion())?;
-        Ok((image, false, Lsn::ZERO))
+        let image = LogImage::create(file, listed.binding, sector, &spec.vlfs, bytes);
+        image.map_err(|e| EngineError::from(e).of_expansion())
     }
 
     /// Refuses files that are not on the way that what is in place has gone (3116). The end of the log that
@@ -304,11 +328,15 @@ impl Instance {
 
 /// The end of the log that a data file needs, as its header says; `None` of one without a header.
 pub(super) fn needs_of(file: &dyn File) -> Result<Option<Lsn>, EngineError> {
+    Ok(header_in(file)?.map(|header| header.max_lsn))
+}
+
+/// The header of a data file; `None` where there is none.
+pub(super) fn header_in(file: &dyn File) -> Result<Option<FileHeader>, EngineError> {
     let mut page = AlignedBuf::new(PAGE_SIZE);
     file.read_at(0, &mut page)?;
     let page = page.first_chunk::<PAGE_SIZE>();
-    let header = page.and_then(|page| FileHeader::decode(page).ok());
-    Ok(header.map(|header| header.max_lsn))
+    Ok(page.and_then(|page| FileHeader::decode(page).ok()))
 }
 
 /// The database with the old places of its files and the new ones. Both belong to it until the old files are

@@ -3,24 +3,22 @@
 //! 1. [`Instance::resume_restore`] opens the files that are in place, and reads where their log ends. A
 //!    restore that did not come to its end has no log, and is refused (3117).
 //! 2. A log backup appends: [`Instance::extend_restore`] makes place for its virtual log files, and makes the
-//!    files that were added since.
-//! 3. A differential backup replaces: [`Instance::begin_differential`] removes the log that is in place
-//!    before the first page is written. If it does not come to its end, the database is restored from
-//!    its full backup again.
+//!    files that were added since. [`Instance::may_extend`] refuses a log backup before that.
+//! 3. A differential backup replaces: see the module `differential`.
 
 use super::Instance;
-use super::restore::{
-    DataFiles, RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, TAKEN_STATE, plan_of,
-};
-use super::restore_files::needs_of;
-use crate::files::{FilePlan, Made, open_error, read_boot, remove_own};
+use super::restore::{RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
+use super::restore_files::{header_in, needs_of};
+use super::restored_files::{DataFiles, Places, TAKEN_STATE};
+use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::opening::header_of;
-use crate::shared::{Listed, Phase};
+use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_format::{Boot, FileId, Forks, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
 use furrow_io::{Access, File, Fill, Open};
-use furrow_log::{LogImage, RecordKind};
+use furrow_log::{LogError, LogImage, RecordKind};
+use furrow_messages::Message;
 use furrow_space::new_file_pages;
 use furrow_tables::EngineError;
 use furrow_txn::CommitBody;
@@ -28,6 +26,11 @@ use furrow_types::Guid;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+
+fn unsupported(what: &str, advice: &str) -> EngineError {
+    let text = format!("'{what}' is not supported. {advice}");
+    EngineError::of(Message::custom(40_514, 16, 1, &text))
+}
 
 impl Restoring {
     /// The last log record that is in place, of a restore that goes on.
@@ -113,7 +116,10 @@ impl Restoring {
         let listed = &self.listed;
         let own = |group| listed.layout.iter().any(|plan| plan.filegroup == group);
         let missing = |file: &&RestoreFile| {
-            let there = self.files.contains_key(&file.id.0) || listed.absent.has(file.id.0);
+            // A file that was added to a filegroup that is left out is left out, too.
+            let absent = &listed.absent;
+            let left_out = absent.has(file.id.0) || absent.has_group(file.filegroup);
+            let there = self.files.contains_key(&file.id.0) || left_out;
             let of_it = listed.phase != Phase::Piece || own(file.filegroup);
             file.filegroup != 0 && !there && of_it
         };
@@ -121,7 +127,7 @@ impl Restoring {
     }
 
     /// Files that have become larger.
-    fn enlarge(&self, files: &[RestoreFile]) -> Result<(), EngineError> {
+    pub(super) fn enlarge(&self, files: &[RestoreFile]) -> Result<(), EngineError> {
         let left_out = |id: FileId| match self.listed.phase {
             Phase::Piece => !self.files.contains_key(&id.0),
             _ => self.listed.absent.has(id.0),
@@ -140,9 +146,48 @@ impl Restoring {
     }
 }
 
-/// Whether a file of a backup is the one that is in place.
-fn is_same(file: &RestoreFile, plan: &FilePlan) -> bool {
-    file.id.0 == plan.id && file.filegroup == plan.filegroup && file.name == plan.name
+impl Restoring {
+    /// The GUID of the file of this number that is in place; `None` where there is none, or no header.
+    fn guid_in_place(&self, id: u16) -> Result<Option<Guid>, EngineError> {
+        let Some(file) = self.files.get(&id) else {
+            return Ok(None);
+        };
+        let guid = header_in(&**file)?.map(|header| header.file_guid);
+        Ok(guid.filter(|guid| *guid != Guid([0; 16])))
+    }
+
+    /// Whether a file of a backup is another one than the file of the same number that is in place.
+    pub(super) fn is_another(&self, file: &RestoreFile) -> Result<bool, EngineError> {
+        let known = file.guid != Guid([0; 16]);
+        let there = self.guid_in_place(file.id.0)?.filter(|_| known);
+        Ok(there.is_some_and(|there| there != file.guid))
+    }
+
+    /// 40514 where the number of a file in place is that of another file in a log backup: it was removed, and
+    /// its number was used again. The log would change the one as if it were the other.
+    fn has_the_files_of(&self, spec: &RestoreSpec) -> Result<(), EngineError> {
+        for file in spec.files.iter().filter(|file| file.filegroup != 0) {
+            if self.is_another(file)? {
+                let what = format!(
+                    "RESTORE LOG in which the file '{}' has the number {} of a file that was removed",
+                    file.name, file.id
+                );
+                let advice = "Restore a full or differential backup that was taken after the file was \
+                              added.";
+                return Err(unsupported(&what, advice));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Files of a backup that were added to a filegroup that is left out.
+pub(super) fn left_out_too(listed: &Listed, spec: &RestoreSpec) -> Vec<FilePlan> {
+    let there = |id| listed.layout.iter().any(|plan| plan.id == id);
+    let absent = &listed.absent;
+    let more =
+        |f: &&RestoreFile| absent.has_group(f.filegroup) && !absent.has(f.id.0) && !there(f.id.0);
+    spec.files.iter().filter(more).map(plan_of).collect()
 }
 
 impl Instance {
@@ -216,6 +261,74 @@ impl Instance {
         Ok(restoring)
     }
 
+    /// Refuses a log backup whose files or log have no place, before it changes anything: 1834, 5133, 5170,
+    /// 40514.
+    pub fn may_extend(&self, restoring: &Restoring, spec: &RestoreSpec) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        restoring.has_the_files_of(spec)?;
+        self.free_for_added(&self.shared.list.lock(), restoring, spec)?;
+        restoring.log.may_extend(&spec.vlfs).map_err(|e| match e {
+            LogError::TooManyVlfs => unsupported(
+                "RESTORE LOG of a log whose virtual log files have more than 336 sizes in a row",
+                "Restore a full or differential backup that was taken later.",
+            ),
+            other => other.into(),
+        })
+    }
+
+    /// The files of a log backup that were added since, if their places are free.
+    fn free_for_added(
+        &self,
+        list: &DatabaseList,
+        restoring: &Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<Vec<RestoreFile>, EngineError> {
+        let added = restoring.added(spec);
+        let places = Places {
+            new: added.iter().map(|file| &file.path).collect(),
+            binding: Some(Guid(restoring.listed.binding)),
+            // An interrupted restore has made it.
+            leftovers: true,
+            replace: spec.replace,
+            ..Places::default()
+        };
+        self.places_are_free(list, &places)?;
+        Ok(added)
+    }
+
+    /// Makes the files of a log backup that were added since. No other database takes their places meanwhile.
+    fn make_all_added(
+        &self,
+        restoring: &mut Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<(), EngineError> {
+        let mut list = self.shared.list.lock();
+        let added = self.free_for_added(&list, restoring, spec)?;
+        if added.is_empty() {
+            return Ok(());
+        }
+        let mut listed = restoring.listed.clone();
+        listed.layout.extend(added.iter().map(plan_of));
+        listed.layout.sort_by_key(|plan| plan.id);
+        listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
+        let mut made = Made::new(&*self.shared.volume);
+        let mut files: DataFiles = BTreeMap::new();
+        for file in &added {
+            let data = self.make_added(restoring, &mut made, (file, spec.replace))?;
+            files.insert(file.id.0, data);
+        }
+        // From here on the files belong to the database: a restart finds them made.
+        list.change(|all| listed.clone().note_in(all))?;
+        made.keep();
+        drop(list);
+        if listed.phase != Phase::Piece {
+            self.enter_restoring(&listed);
+        }
+        restoring.files.append(&mut files);
+        restoring.listed = listed;
+        Ok(())
+    }
+
     /// Makes place for the virtual log files of a log backup, and for files that have become larger. A file
     /// that was added since is made as ALTER DATABASE made it: redo does the rest.
     pub fn extend_restore(
@@ -224,24 +337,9 @@ impl Instance {
         spec: &RestoreSpec,
     ) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
+        self.may_extend(restoring, spec)?;
         self.leave_out(restoring, spec)?;
-        let added = restoring.added(spec);
-        if !added.is_empty() {
-            // A file that lies there is not one that is made here: it may be one of the database's own.
-            let places = added.iter().map(|file| &file.path);
-            self.refuse_used(&self.shared.list.lock(), places, None)?;
-            let mut listed = restoring.listed.clone();
-            listed.layout.extend(added.iter().map(plan_of));
-            listed.layout.sort_by_key(|plan| plan.id);
-            listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
-            for file in &added {
-                let made = self.make_added(restoring, file)?;
-                restoring.files.insert(file.id.0, made);
-            }
-            // From here on the file belongs to the database: a restart finds it made.
-            self.note_restoring(&listed)?;
-            restoring.listed = listed;
-        }
+        self.make_all_added(restoring, spec)?;
         let before = (restoring.listed.link.clone(), restoring.listed.absent.point);
         // Nothing was logged by a recovery: it will begin behind this log.
         restoring.listed.absent.point = Lsn::ZERO;
@@ -273,10 +371,12 @@ impl Instance {
     }
 
     /// Files that were added to a filegroup that is left out are left out, too.
-    fn leave_out(&self, restoring: &mut Restoring, spec: &RestoreSpec) -> Result<(), EngineError> {
-        let absent = &restoring.listed.absent;
-        let more = |f: &&RestoreFile| absent.has_group(f.filegroup) && !absent.has(f.id.0);
-        let more: Vec<FilePlan> = spec.files.iter().filter(more).map(plan_of).collect();
+    pub(super) fn leave_out(
+        &self,
+        restoring: &mut Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<(), EngineError> {
+        let more = left_out_too(&restoring.listed, spec);
         if more.is_empty() {
             return Ok(());
         }
@@ -290,73 +390,24 @@ impl Instance {
     fn make_added(
         &self,
         restoring: &Restoring,
-        file: &RestoreFile,
+        made: &mut Made<'_>,
+        (file, replace): (&RestoreFile, bool),
     ) -> Result<Arc<dyn File>, EngineError> {
         let binding = Guid(restoring.listed.binding);
-        // One that an interrupted restore has made.
-        remove_own(&*self.shared.volume, &file.path, binding)?;
+        match replace {
+            true => remove_any(&*self.shared.volume, &file.path)?,
+            // One that an interrupted restore has made.
+            false => drop(remove_own(&*self.shared.volume, &file.path, binding)?),
+        }
         let plan = FilePlan {
             size_pages: file.first_pages.max(1),
             ..plan_of(file)
         };
         let mut header = header_of(&plan, binding, file.guid, file.created);
         header.max_lsn = restoring.checkpoint.max(file.created);
-        let mut made = Made::new(&*self.shared.volume);
         let data = made.create(&file.path, Access::Data, TAKEN_STATE)?;
         new_file_pages(&*data, &header, &[], Fill::Allocate)?;
-        made.keep();
         Ok(data)
-    }
-
-    /// Begins to put a differential backup over a database that is RESTORING: its files become those of the
-    /// backup, and its log goes.
-    pub fn begin_differential(
-        &self,
-        restoring: Restoring,
-        spec: &RestoreSpec,
-    ) -> Result<Restoring, EngineError> {
-        let _entered = self.shared.enter();
-        let mut restoring = restoring;
-        self.leave_out(&mut restoring, spec)?;
-        let mut listed = restoring.listed.clone();
-        let there = |file: &RestoreFile| listed.layout.iter().find(|plan| is_same(file, plan));
-        let mut layout: Vec<FilePlan> = Vec::new();
-        for file in spec.files.iter().filter(|f| !listed.absent.has(f.id.0)) {
-            // A file that is in place stays there.
-            let path = there(file).map_or_else(|| file.path.clone(), |plan| plan.path.clone());
-            layout.push(FilePlan {
-                path,
-                ..plan_of(file)
-            });
-        }
-        layout.sort_by_key(|plan| plan.id);
-        let stays = |plan: &FilePlan| spec.files.iter().any(|file| is_same(file, plan));
-        let (stay, gone): (Vec<_>, Vec<_>) = listed.layout.iter().cloned().partition(stays);
-        // A new file takes no place that a database uses, but for that of one that goes.
-        let is_new = |plan: &&FilePlan| !stay.iter().any(|there| there.id == plan.id);
-        let new = layout.iter().filter(is_new).map(|plan| &plan.path);
-        let new = new.filter(|path| !gone.iter().any(|plan| plan.path == **path));
-        self.refuse_used(&self.shared.list.lock(), new, None)?;
-        // It has the files to itself.
-        drop(restoring);
-        self.forget_log(&listed)?;
-        listed.paths = layout.iter().map(|plan| plan.path.clone()).collect();
-        listed.layout = layout;
-        listed.link.source = spec.source.0;
-        listed.link.forks = spec.forks.clone();
-        // The log that an interrupted recovery has written goes.
-        listed.absent.point = Lsn::ZERO;
-        let mut list = self.shared.list.lock();
-        list.change(|all| {
-            all.retain(|d| d.id != listed.id);
-            all.push(listed.clone());
-        })?;
-        self.enter_restoring(&listed);
-        drop(list);
-        for plan in gone {
-            remove_own(&*self.shared.volume, &plan.path, Guid(listed.binding))?;
-        }
-        self.make_differential(spec, listed, &stay)
     }
 
     /// Makes the log that is in place no log, durably: its pages are about to change.
@@ -371,52 +422,5 @@ impl Instance {
         let file = file.map_err(|e| open_error(&plan.path, &e))?;
         file.resize(0, Fill::Allocate)?;
         Ok(file.sync()?)
-    }
-
-    fn make_differential(
-        &self,
-        spec: &RestoreSpec,
-        listed: Listed,
-        stay: &[FilePlan],
-    ) -> Result<Restoring, EngineError> {
-        let mut made = Made::new(&*self.shared.volume);
-        let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
-        for plan in &listed.layout {
-            let access = match plan.filegroup {
-                0 => Access::Log,
-                _ => Access::Data,
-            };
-            let file = match stay.iter().any(|there| there.id == plan.id) {
-                true => self.shared.volume.open(&plan.path, Open::Existing, access),
-                false => Ok(made.create(&plan.path, access, TAKEN_STATE)?),
-            };
-            let file = file.map_err(|e| open_error(&plan.path, &e))?;
-            let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
-            if plan.filegroup == 0 {
-                let sector = spec.log_sector_bytes;
-                let image = LogImage::create(file, listed.binding, sector, &spec.vlfs, bytes);
-                log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
-            } else {
-                files.insert(plan.id, file);
-            }
-        }
-        let log = log.ok_or_else(|| EngineError::Damaged("a backup without a log".into()))?;
-        made.keep();
-        let restoring = Restoring {
-            listed,
-            checkpoint: spec.checkpoint,
-            needs: spec.last_lsn,
-            files,
-            log,
-            applied: Lsn::ZERO,
-            last_commit: None,
-            pages: RestoredPages::AsBackedUp,
-            family: None,
-            limit: Lsn::MAX,
-            turn: None,
-            held: Mutex::default(),
-        };
-        restoring.enlarge(&spec.files)?;
-        Ok(restoring)
     }
 }

@@ -76,6 +76,9 @@ pub const AUTO_STATISTICS: Field<1062, 1> = Field;
 pub const SESSION_DEFAULTS: Field<1064, 2> = Field;
 /// Own: the compatibility level; 0 = the default of a new database. u16
 pub const COMPATIBILITY_LEVEL: Field<1066, 2> = Field;
+/// Own: the largest number of a data file that was removed while the log was held for log backups; 0 = none.
+/// u16
+pub const REMOVED_FILE: Field<1068, 2> = Field;
 /// Own: when a consistency check last found the database clean, as `datetime`: ticks, then days.
 pub const KNOWN_GOOD: Field<1096, 8> = Field;
 /// Bytes of [`OLDER_FORKS`].
@@ -104,7 +107,8 @@ const _: () = {
     assert!(AUTO_STATISTICS.end() <= SESSION_DEFAULTS.start());
     assert!(SESSION_DEFAULTS.end() <= COMPATIBILITY_LEVEL.start());
     assert!(COMPATIBILITY_LEVEL.end() <= OWN_END);
-    assert!(OWN_END <= KNOWN_GOOD.start());
+    assert!(OWN_END <= REMOVED_FILE.start());
+    assert!(REMOVED_FILE.end() <= KNOWN_GOOD.start());
     assert!(KNOWN_GOOD.end() <= crate::HEADER_SIZE + RECORD_SIZE);
     assert!(OWN_END <= crate::HEADER_SIZE + RECORD_SIZE);
 };

@@ -1,0 +1,168 @@
+//! A differential backup goes over a database that is RESTORING.
+//!
+//! Its files become those of the backup: files that the backup does not have go, and new ones are made. The log
+//! that is in place is removed before the first page is written. If the restore does not come to its end, the
+//! database is restored from its full backup again.
+//!
+//! # Invariants
+//! 1. Which files stay is decided by their GUIDs: a file that was removed, and another one of the same number,
+//!    are two files. A file that was renamed is the same one. Proof:
+//!    `a_differential_backup_goes_over_a_file_that_was_renamed`.
+//! 2. What can be refused is refused before the log goes ([`Instance::may_take_differential`]). Proof:
+//!    `a_new_file_of_a_differential_backup_takes_no_place_of_another_file`.
+
+use super::Instance;
+use super::restore::{RestoreSpec, RestoredPages, Restoring, plan_of};
+use super::restored_files::{Places, make_files, with_log};
+use super::roll_forward::left_out_too;
+use crate::files::{FilePlan, remove_any, remove_own};
+use crate::shared::{DatabaseList, Listed};
+use furrow_format::Lsn;
+use furrow_io::sync::Mutex;
+use furrow_log::LogImage;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::path::PathBuf;
+
+/// What a differential backup makes of the files of a database that is RESTORING.
+struct Turnover {
+    /// The files after it.
+    layout: Vec<FilePlan>,
+    /// Files in place that stay.
+    stay: Vec<FilePlan>,
+    /// Files in place that the backup does not have.
+    gone: Vec<FilePlan>,
+}
+
+impl Turnover {
+    fn stays(&self, plan: &FilePlan) -> bool {
+        self.stay.iter().any(|there| there.id == plan.id)
+    }
+
+    fn new_paths(&self) -> Vec<&PathBuf> {
+        let new = self.layout.iter().filter(|plan| !self.stays(plan));
+        new.map(|plan| &plan.path).collect()
+    }
+
+    /// A new file takes no place of another file, but for that of one that goes.
+    fn places(&self, binding: [u8; 16], replace: bool) -> Places<'_> {
+        Places {
+            new: self.new_paths(),
+            own: self.gone.iter().map(|plan| plan.path.clone()).collect(),
+            binding: Some(Guid(binding)),
+            replace,
+            ..Places::default()
+        }
+    }
+}
+
+impl Restoring {
+    /// What a differential backup makes of the files that are in place. A file that is there stays where it
+    /// is, also under another name.
+    fn turnover(&self, listed: &Listed, spec: &RestoreSpec) -> Result<Turnover, EngineError> {
+        let (mut layout, mut stay): (Vec<FilePlan>, Vec<FilePlan>) = (Vec::new(), Vec::new());
+        for file in spec.files.iter().filter(|f| !listed.absent.has(f.id.0)) {
+            let mut plan = plan_of(file);
+            let mut all = listed.layout.iter();
+            let same = |p: &&FilePlan| p.id == plan.id && p.filegroup == plan.filegroup;
+            if let Some(there) = all.find(same)
+                && !self.is_another(file)?
+            {
+                plan.path.clone_from(&there.path);
+                stay.push(there.clone());
+            }
+            layout.push(plan);
+        }
+        layout.sort_by_key(|plan| plan.id);
+        let goes = |plan: &&FilePlan| !stay.iter().any(|there| there.id == plan.id);
+        let gone = listed.layout.iter().filter(goes).cloned().collect();
+        Ok(Turnover { layout, stay, gone })
+    }
+}
+
+impl Instance {
+    /// Refuses a differential backup whose new files have no place, before it changes anything: 1834, 5133,
+    /// 5170.
+    pub fn may_take_differential(
+        &self,
+        restoring: &Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        let list = self.shared.list.lock();
+        self.free_turnover(&list, restoring, spec).map(drop)
+    }
+
+    /// What a differential backup makes of the files, if its new files have a place.
+    fn free_turnover(
+        &self,
+        list: &DatabaseList,
+        restoring: &Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<Turnover, EngineError> {
+        let mut listed = restoring.listed.clone();
+        listed.absent.files.extend(left_out_too(&listed, spec));
+        let turnover = restoring.turnover(&listed, spec)?;
+        let places = turnover.places(listed.binding, spec.replace);
+        self.places_are_free(list, &places)?;
+        LogImage::check(spec.log_sector_bytes, &spec.vlfs)?;
+        Ok(turnover)
+    }
+
+    /// Begins to put a differential backup over a database that is RESTORING: its files become those of the
+    /// backup, and its log goes.
+    pub fn begin_differential(
+        &self,
+        restoring: Restoring,
+        spec: &RestoreSpec,
+    ) -> Result<Restoring, EngineError> {
+        let _entered = self.shared.enter();
+        let mut restoring = restoring;
+        self.leave_out(&mut restoring, spec)?;
+        // No other database takes a place meanwhile.
+        let mut list = self.shared.list.lock();
+        let turnover = self.free_turnover(&list, &restoring, spec)?;
+        let mut listed = restoring.listed.clone();
+        // It has the files to itself.
+        drop(restoring);
+        self.forget_log(&listed)?;
+        listed.layout.clone_from(&turnover.layout);
+        listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
+        listed.link.source = spec.source.0;
+        listed.link.forks = spec.forks.clone();
+        // The log that an interrupted recovery has written goes.
+        listed.absent.point = Lsn::ZERO;
+        list.change(|all| {
+            all.retain(|d| d.id != listed.id);
+            all.push(listed.clone());
+        })?;
+        self.enter_restoring(&listed);
+        let volume = &*self.shared.volume;
+        for plan in &turnover.gone {
+            remove_own(volume, &plan.path, Guid(listed.binding))?;
+        }
+        for path in turnover.new_paths().into_iter().filter(|_| spec.replace) {
+            remove_any(volume, path)?;
+        }
+        let log = (listed.binding, spec.log_sector_bytes, &*spec.vlfs);
+        let made = make_files(volume, &listed.layout, log, &|plan| turnover.stays(plan));
+        let (files, log) = with_log(made?)?;
+        drop(list);
+        let restoring = Restoring {
+            listed,
+            checkpoint: spec.checkpoint,
+            needs: spec.last_lsn,
+            files,
+            log,
+            applied: Lsn::ZERO,
+            last_commit: None,
+            pages: RestoredPages::AsBackedUp,
+            family: None,
+            limit: Lsn::MAX,
+            turn: None,
+            held: Mutex::default(),
+        };
+        restoring.enlarge(&spec.files)?;
+        Ok(restoring)
+    }
+}

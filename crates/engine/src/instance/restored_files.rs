@@ -1,0 +1,126 @@
+//! The files of a restore: whether their places are free, and how they are made.
+//!
+//! # Invariants
+//! 1. [`Instance::places_are_free`] decides before the list of databases names a new place, and before
+//!    anything is removed. What it refuses leaves the database and all files as they were. Proof:
+//!    `a_restore_that_is_refused_leaves_the_database_that_it_would_replace`.
+
+use super::Instance;
+use crate::files::{FilePlan, Made, check_free, is_own, open_error};
+use crate::shared::DatabaseList;
+use furrow_format::PAGE_SIZE;
+use furrow_io::{Access, File, Fill, Open, Volume};
+use furrow_log::LogImage;
+use furrow_tables::EngineError;
+use furrow_types::Guid;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Data files by number.
+pub(super) type DataFiles = BTreeMap<u16, Arc<dyn File>>;
+
+/// State of 5170 in RESTORE.
+pub(super) const TAKEN_STATE: u8 = 4;
+
+/// Where a restore is to make files.
+#[derive(Debug, Default)]
+pub(super) struct Places<'p> {
+    /// The files.
+    pub(super) new: Vec<&'p PathBuf>,
+    /// Files of the database itself that go before.
+    pub(super) own: Vec<PathBuf>,
+    /// The binding by which they are recognised; `None` where they do not go unless they are replaced.
+    pub(super) binding: Option<Guid>,
+    /// The database whose pieces and undo file do not count as used.
+    pub(super) exempt: Option<u16>,
+    /// Whether files with the binding go that lie at the other places: an earlier attempt has left them.
+    pub(super) leftovers: bool,
+    /// Whether whatever lies there goes.
+    pub(super) replace: bool,
+}
+
+impl Places<'_> {
+    fn is_own(&self, path: &Path) -> bool {
+        self.own.iter().any(|own| own == path)
+    }
+
+    /// Whether what lies at a place is removed before a file is made there.
+    fn goes(&self, volume: &dyn Volume, path: &Path) -> Result<bool, EngineError> {
+        let may_go = self.leftovers || self.is_own(path);
+        match self.binding {
+            _ if self.replace => Ok(true),
+            Some(binding) if may_go => Ok(is_own(volume, path, binding)?),
+            _ => Ok(false),
+        }
+    }
+}
+
+impl Instance {
+    /// Whether a restore may make its files: 1834 for a place that a database uses, 5133 where there is no
+    /// directory, 5170 for a file that lies there and does not go.
+    pub(super) fn places_are_free(
+        &self,
+        list: &DatabaseList,
+        places: &Places<'_>,
+    ) -> Result<(), EngineError> {
+        let new = places.new.iter().copied();
+        let others = new.filter(|path| !places.is_own(path));
+        self.refuse_used(list, others.clone(), places.exempt)?;
+        self.refuse_closed(list, others, places.binding)?;
+        let volume = &*self.shared.volume;
+        for path in &places.new {
+            match check_free(volume, path, TAKEN_STATE) {
+                Err(taken) if taken.has(5170) && places.goes(volume, path)? => {}
+                checked => checked?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Makes the files of a layout, with a log for the virtual log files of a backup. Those that are `there` are
+/// opened as they are, and the log loses what it has. On an error the files that were made are removed.
+pub(super) fn make_files(
+    volume: &dyn Volume,
+    layout: &[FilePlan],
+    (binding, sector, vlfs): ([u8; 16], u32, &[(u32, u64)]),
+    there: &dyn Fn(&FilePlan) -> bool,
+) -> Result<(DataFiles, Option<LogImage>), EngineError> {
+    let mut made = Made::new(volume);
+    let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
+    for plan in layout {
+        let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
+        let access = match plan.filegroup {
+            0 => Access::Log,
+            _ => Access::Data,
+        };
+        let is_there = there(plan);
+        let file = if is_there {
+            let opened = volume.open(&plan.path, Open::Existing, access);
+            opened.map_err(|e| open_error(&plan.path, &e))?
+        } else {
+            made.create(&plan.path, access, TAKEN_STATE)?
+        };
+        if plan.filegroup == 0 {
+            let image = LogImage::create(file, binding, sector, vlfs, bytes);
+            log = Some(image.map_err(|e| EngineError::from(e).of_expansion())?);
+            continue;
+        }
+        if !is_there {
+            file.resize(bytes, Fill::Allocate)
+                .map_err(|e| EngineError::from(e).of_expansion())?;
+        }
+        files.insert(plan.id, file);
+    }
+    made.keep();
+    Ok((files, log))
+}
+
+/// The log of a restore that makes one.
+pub(super) fn with_log(
+    (files, log): (DataFiles, Option<LogImage>),
+) -> Result<(DataFiles, LogImage), EngineError> {
+    let log = log.ok_or_else(|| EngineError::Damaged("a backup without a log".into()))?;
+    Ok((files, log))
+}
