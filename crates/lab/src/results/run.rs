@@ -97,6 +97,14 @@ pub struct Run {
     /// Sessions that worked at the same time.
     #[serde(default)]
     pub workers: u32,
+    /// Microseconds that all sessions together slept because the load asks for it: keying and think times; with
+    /// a rate, until the next piece of work was due. `None` where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_us: Option<u64>,
+    /// With a rate: microseconds that all pieces of work together waited, from when each was due until a session
+    /// began it. `None` without a rate, or where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_us: Option<u64>,
     /// Rows written or read.
     #[serde(default)]
     pub rows: Option<u64>,
@@ -145,6 +153,27 @@ pub struct Run {
     /// Anything else worth a sentence.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// Sleep of a session between two pieces of work of a closed loop.
+pub const THINKING: &str = "keying and thinking";
+/// Sleep of a session until the next piece of work of a rate is due.
+pub const NOT_DUE: &str = "no work was due";
+
+impl Run {
+    /// Whether pieces of work were due at a rate, so that a latency begins when its piece was due.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let first = self.latency.first();
+        first.is_some_and(|l| l.count > 0 && !l.coordinated_omission_possible)
+    }
+
+    /// Microseconds that all sessions together slept because the load asks for it, and what that time is.
+    #[must_use]
+    pub fn paused(&self) -> Option<(&'static str, u64)> {
+        let name = if self.is_open() { NOT_DUE } else { THINKING };
+        self.paused_us.filter(|us| *us > 0).map(|us| (name, us))
+    }
 }
 
 /// Latencies of one kind of operation.
