@@ -97,6 +97,10 @@ pub struct Run {
     /// Sessions that worked at the same time.
     #[serde(default)]
     pub workers: u32,
+    /// Threads that may work for the sessions at the same time, where they are known to be more than the
+    /// sessions: a statement is divided, or further sessions work beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
     /// Microseconds that all sessions together slept because the load asks for it: keying and think times; with
     /// a rate, until the next piece of work was due. `None` where it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -348,6 +348,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         },
         // No change was shown that anything could have a share of.
         share: None,
+        summary: String::new(),
         evidence_for: if fills {
             vec![reported.clone()]
         } else {

@@ -22,33 +22,54 @@ pub(in crate::runner::analysis) fn others_share(run: &Run, cpus: u32) -> Option<
 /// A machine with less of its processors idle is taken for busy: programs may want more than they get.
 const IDLE: f64 = 0.05;
 
-/// Processors that other programs asked for during a run, as a part of the machine.
+/// Least and most processors that other programs asked for during some runs, as parts of the machine.
 ///
 /// While processors are idle, others get all they ask for. On a busy machine they get a share by the number
 /// of threads that want to run, and the run's own threads that do not wait want to: others that had the share
-/// `s` beside `n` such threads are about `n s / (1 - s)` threads.
-fn others_demand(run: &Run, cpus: u32) -> Option<f64> {
+/// `s` beside `n` such threads are about `n s / (1 - s)` threads. `n` is at least the processors that the run
+/// used. It is known where each session has one thread; where a statement is divided it is at most the threads
+/// that do not wait, and where a run used more processors than it has known threads it has no known end.
+fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
     let share = others_share(run, cpus)?;
     let (seconds, cpus) = (run.seconds?, f64::from(cpus.max(1)));
-    let own = run.cpu_s.unwrap_or(0.0) / seconds / cpus;
-    if 1.0 - share - own > IDLE {
-        return Some(share);
+    let used = run.cpu_s.unwrap_or(0.0) / seconds;
+    if 1.0 - share - used / cpus > IDLE {
+        return Some((share, share));
     }
-    let waited_us: u64 = run
-        .waits
-        .iter()
-        .filter(|wait| !wait.benign)
-        .map(|wait| wait.total_us)
-        .sum();
-    let waiting = waited_us as f64 / 1e6 / seconds;
-    let awake = (f64::from(run.workers) - waiting).max(0.0);
-    let threads = awake * share / (1.0 - share).max(IDLE);
-    Some(share.max(threads / cpus))
+    let threads = f64::from(run.threads.unwrap_or(run.workers));
+    let asleep_us = run.paused_us.unwrap_or(0)
+        + run
+            .waits
+            .iter()
+            .filter(|wait| !wait.benign)
+            .map(|wait| wait.total_us)
+            .sum::<u64>();
+    let awake = (threads - asleep_us as f64 / 1e6 / seconds).max(used);
+    let least = if threads > f64::from(run.workers) {
+        used
+    } else {
+        awake
+    };
+    let most = if used > threads { f64::INFINITY } else { awake };
+    let asked = |awake: f64| share.max(awake * share / (1.0 - share).max(IDLE) / cpus);
+    Some((asked(least), asked(most)))
 }
 
-fn mean_of(runs: &[&Run], cpus: u32, of: fn(&Run, u32) -> Option<f64>) -> Option<f64> {
-    let each: Vec<f64> = runs.iter().filter_map(|run| of(run, cpus)).collect();
+fn mean_share(runs: &[&Run], cpus: u32) -> Option<f64> {
+    let each: Vec<f64> = runs
+        .iter()
+        .filter_map(|run| others_share(run, cpus))
+        .collect();
     (!each.is_empty()).then(|| mean(&each))
+}
+
+fn mean_demand(runs: &[&Run], cpus: u32) -> Option<(f64, f64)> {
+    let each: Vec<(f64, f64)> = runs
+        .iter()
+        .filter_map(|run| others_demand(run, cpus))
+        .collect();
+    let of = |pick: fn(&(f64, f64)) -> f64| mean(&each.iter().map(pick).collect::<Vec<_>>());
+    (!each.is_empty()).then(|| (of(|asked| asked.0), of(|asked| asked.1)))
 }
 
 /// The cause where the slower level had less of the machine to itself, because others asked for more of it.
@@ -59,18 +80,28 @@ pub(super) fn busy_neighbour(
     cpus: u32,
     names: (&str, &str),
 ) -> Option<Attribution> {
-    let of = |runs, figure| mean_of(runs, cpus, figure);
-    let (before, after) = (of(base, others_share)?, of(level, others_share)?);
-    let (asked, asks) = (of(base, others_demand)?, of(level, others_demand)?);
+    let (before, after) = (mean_share(base, cpus)?, mean_share(level, cpus)?);
+    let (asked, asks) = (mean_demand(base, cpus)?, mean_demand(level, cpus)?);
+    let (slower, faster) = if change > 0.0 {
+        (asks, asked)
+    } else {
+        (asked, asks)
+    };
     let more = (after - before) * change.signum();
-    let asked_more = (asks - asked) * change.signum();
-    if more < SHARE || asked_more < SHARE {
+    // The least that is possible: a cause is named only where others surely asked for more.
+    if more < SHARE || slower.0 - faster.1 < SHARE {
         return None;
     }
+    let slow_name = if change > 0.0 { names.1 } else { names.0 };
     Some(Attribution {
         resource: "other programs on the machine".to_string(),
         confidence: Confidence::Likely,
-        share: Some(more.min(1.0)),
+        // A part of the processors is no part of the change in time.
+        share: None,
+        summary: format!(
+            "Other programs asked for more of the processors beside {slow_name}; how much of the change in \
+             time comes from that was not measured."
+        ),
         evidence_for: vec![format!(
             "other programs had {} of the processors at {}, {} at {}",
             percent(before),
@@ -195,6 +226,51 @@ mod tests {
         };
         let runs = (vec![&alone], vec![&beside]);
         assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_some());
+    }
+
+    #[test]
+    fn others_beside_more_threads_of_a_statement_are_no_cause() {
+        // Two processors and two threads of others that always want to run, as they did at both degrees. One
+        // session runs the statement; its threads take what they get.
+        let check = |cpu: f64, other: f64| Run {
+            cpu_s: Some(cpu),
+            workers: 1,
+            ..run(10.0, other)
+        };
+        let (one, eight) = (check(6.7, 13.3), check(16.0, 4.0));
+        let runs = (vec![&one], vec![&eight]);
+        assert!(busy_neighbour(&runs, -3.0, 2, ("1", "8")).is_none());
+        // With the degrees known it is the same.
+        let known = |run: &Run, threads| Run {
+            threads: Some(threads),
+            ..run.clone()
+        };
+        let (one, eight) = (known(&one, 1), known(&eight, 8));
+        let runs = (vec![&one], vec![&eight]);
+        assert!(busy_neighbour(&runs, -3.0, 2, ("1", "8")).is_none());
+        // A program that ran beside the slower degree alone is one.
+        let quiet = known(&check(10.0, 0.2), 1);
+        let beside = known(&check(5.0, 15.0), 8);
+        let runs = (vec![&quiet], vec![&beside]);
+        let found = busy_neighbour(&runs, 5.0, 2, ("1", "8")).unwrap();
+        assert!(
+            found.share.is_none() && found.summary.contains("beside 8"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn others_beside_sessions_that_think_are_no_cause() {
+        // Two threads of others always want to run; sixteen sessions of which nearly all think.
+        let paced = |cpu: f64, other: f64, paused_s: u64| Run {
+            cpu_s: Some(cpu),
+            workers: 16,
+            paused_us: Some(paused_s * 1_000_000),
+            ..run(10.0, other)
+        };
+        let (awake, thinking) = (paced(17.6, 2.3, 0), paced(6.6, 13.3, 150));
+        let runs = (vec![&awake], vec![&thinking]);
+        assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_none());
     }
 
     #[test]
