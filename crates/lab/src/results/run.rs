@@ -235,10 +235,10 @@ pub struct WaitTotal {
 }
 
 /// Waits that share a category with others and mean something else: the name of the wait, and what it means.
-const APART: &[(&str, &str)] = &[(
-    "LOGMGR_RESERVE_APPEND",
-    "log full, waiting for a checkpoint",
-)];
+const APART: &[(&str, &str)] = &[("LOGMGR_RESERVE_APPEND", LOG_FULL)];
+
+/// What sessions wait for that find the log full: the pages that a checkpoint writes.
+pub const LOG_FULL: &str = "log full, waiting for a checkpoint";
 
 impl WaitTotal {
     /// What the time went into: the category, but for waits that mean something else than their category

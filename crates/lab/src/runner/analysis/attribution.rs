@@ -187,23 +187,38 @@ pub(super) fn attribute(
         return found;
     }
     let mut found = changed((&base, &level), change, names, basis);
-    let slower = if change > 0.0 { &runs.1 } else { &runs.0 };
-    outside::name_slow_volume(&mut found, slower);
+    let (slower, faster) = if change > 0.0 {
+        (&runs.1, &runs.0)
+    } else {
+        (&runs.0, &runs.1)
+    };
     if found.confidence == Confidence::Likely {
-        let ceiling = analysis
-            .experiment
-            .ceiling_for(&found.resource, analysis.history);
+        let ceiling =
+            analysis
+                .experiment
+                .ceiling_for(&found.resource, analysis.history);
         hold_against(&mut found, ceiling.as_ref());
     }
-    classes::name(&mut found, slower);
+    name_closer(&mut found, slower, faster);
     found
+}
+
+/// Adds the latches or the volume that a category of waits is about. The category is the key of the ceilings,
+/// so this comes last.
+fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
+    let category = found.resource.clone();
+    classes::name(found, slower);
+    if found.resource == category {
+        outside::name_slow_volume(found, slower, faster);
+    }
 }
 
 /// A likely cause is attributed when its ceiling is nearly used up.
 fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
     let bound = ceiling.and_then(|c| Some((c, c.used? / c.limit.filter(|&limit| limit > 0.0)?)));
     let Some((ceiling, used)) = bound else {
-        let text = "no ceiling was measured, so it is not known how much of the resource was used";
+        let text = "none of the measured ceilings is the limit of this category of waits, so it is not known how \
+                    much of the resource was used";
         found.evidence_against.push(text.to_string());
         return;
     };
@@ -416,6 +431,35 @@ mod tests {
             hold_against(&mut held, bound.as_ref());
             assert_eq!(held.confidence, want);
         }
+    }
+
+    #[test]
+    fn a_cause_with_a_slow_volume_keeps_its_ceiling() {
+        let file = |volume: &str, stall: u64| crate::results::FileIo {
+            role: crate::results::FileRole::Log,
+            volume: volume.to_owned(),
+            writes: 100,
+            write_stall_us: stall,
+            ..Default::default()
+        };
+        let run = Run {
+            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+            ..Run::default()
+        };
+        let mut found = Attribution {
+            resource: "Tran Log IO".to_owned(),
+            confidence: Confidence::Likely,
+            ..Attribution::default()
+        };
+        let ceiling = Ceiling {
+            limit: Some(100.0),
+            used: Some(97.0),
+            ..Ceiling::default()
+        };
+        hold_against(&mut found, Some(&ceiling));
+        name_closer(&mut found, &[&run], &[&run]);
+        assert_eq!(found.confidence, Confidence::Attributed);
+        assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
     }
 
     #[test]

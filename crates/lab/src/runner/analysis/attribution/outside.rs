@@ -131,37 +131,79 @@ fn write_us(runs: &[&Run], role: FileRole) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Names the volume whose writes take several times as long as those of the others.
-pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run]) {
-    let data = write_us(slower, FileRole::Data);
-    let all: BTreeMap<String, f64> = match data.len() {
-        0 | 1 => {
-            let mut all = data;
-            for (volume, us) in write_us(slower, FileRole::Log) {
-                all.entry(volume).or_insert(us);
-            }
-            all
+/// The volume whose writes take several times as long as those to the fastest one, of the files of one role:
+/// a batch of pages and a block of the log take different times on equal drives.
+struct SlowVolume {
+    volume: String,
+    us: f64,
+    fastest_us: f64,
+}
+
+fn slow_volume(runs: &[&Run], role: FileRole) -> Option<SlowVolume> {
+    let all = write_us(runs, role);
+    let fastest_us = all.values().copied().fold(f64::INFINITY, f64::min);
+    let (volume, us) = all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (us > LEAST_US && us >= SLOWER * fastest_us).then_some(SlowVolume {
+        volume,
+        us,
+        fastest_us,
+    })
+}
+
+/// How a cause depends on a slow volume.
+enum Tie {
+    /// The waits are for files of this role.
+    Waits(FileRole),
+    /// Nothing but that the volume was slow beside the slower level alone.
+    Change,
+    /// Not at all: sessions did not wait.
+    None,
+}
+
+impl Tie {
+    fn of(category: &str) -> Tie {
+        match category {
+            "Tran Log IO" => Tie::Waits(FileRole::Log),
+            "Buffer IO" | crate::results::LOG_FULL => Tie::Waits(FileRole::Data),
+            super::RUNNING | super::UNDIVIDED | crate::results::THINKING => Tie::None,
+            _ => Tie::Change,
         }
-        _ => data,
+    }
+}
+
+/// Names the volume whose writes take several times as long as those of the others, where it can have made
+/// the difference: the waits are for its files, or it was not as slow beside the faster level.
+pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
+    let tie = Tie::of(&found.resource);
+    let slow = match tie {
+        Tie::Waits(role) => slow_volume(slower, role),
+        Tie::Change => slow_volume(slower, FileRole::Data),
+        Tie::None => None,
     };
-    let slowest = all.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let fastest = all.values().copied().fold(f64::INFINITY, f64::min);
-    let Some((volume, &us)) = slowest.filter(|(_, us)| **us > LEAST_US) else {
-        return;
-    };
-    if all.len() < 2 || us < SLOWER * fastest {
+    let Some(slow) = slow else { return };
+    let is_new = write_us(faster, FileRole::Data)
+        .get(&slow.volume)
+        .is_none_or(|us| SLOWER * us <= slow.us);
+    if matches!(tie, Tie::Change) && !is_new {
         return;
     }
     found.evidence_for.push(format!(
-        "writes to {volume} take {}, to the fastest volume {}",
-        latency(us),
-        latency(fastest)
+        "writes to {} take {}, to the fastest volume {}",
+        slow.volume,
+        latency(slow.us),
+        latency(slow.fastest_us)
     ));
     if found.resource.is_empty() {
-        found.resource = format!("the volume {volume}");
+        found.resource = format!("the volume {}", slow.volume);
         found.confidence = Confidence::Likely;
+        // The share is that of a category which carries too little.
+        found.share = None;
+        found.summary =
+            "It was not as slow beside the faster level. No category of waits carries most of the \
+                         change, so how much of it comes from the volume is not known."
+                .to_string();
     } else {
-        found.resource = format!("{}: the volume {volume} is slow", found.resource);
+        found.resource = format!("{}: the volume {} is slow", found.resource, slow.volume);
     }
 }
 
@@ -273,32 +315,92 @@ mod tests {
         assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_none());
     }
 
-    #[test]
-    fn the_slow_volume_of_two_is_named() {
-        let file = |volume: &str, stall: u64| FileIo {
+    /// A file with 100 writes that took so many milliseconds each.
+    fn file(role: FileRole, volume: &str, each_ms: f64) -> FileIo {
+        FileIo {
+            role,
             volume: volume.to_owned(),
             writes: 100,
-            write_stall_us: stall,
+            write_stall_us: (each_ms * 100_000.0) as u64,
             ..FileIo::default()
-        };
-        let run = Run {
-            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+        }
+    }
+
+    fn with_files(files: &[FileIo]) -> Run {
+        Run {
+            files: files.to_vec(),
             ..Run::default()
-        };
-        let mut found = Attribution {
-            resource: "log full, waiting for a checkpoint".to_owned(),
+        }
+    }
+
+    fn cause(resource: &str) -> Attribution {
+        Attribution {
+            resource: resource.to_owned(),
             confidence: Confidence::Likely,
+            share: Some(0.8),
             ..Attribution::default()
-        };
-        name_slow_volume(&mut found, &[&run]);
+        }
+    }
+
+    #[test]
+    fn the_slow_volume_of_two_is_named() {
+        let data = |volume, each_ms| file(FileRole::Data, volume, each_ms);
+        let run = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
+        // The waits are for these files, so the volume is named though it was as slow at the other level.
+        let mut found = cause(crate::results::LOG_FULL);
+        name_slow_volume(&mut found, &[&run], &[&run]);
         assert!(found.resource.contains("/slow is slow"), "{found:?}");
         assert!(found.evidence_for[0].contains("90.0 ms"), "{found:?}");
-        let alike = Run {
-            files: vec![file("/a", 200_000), file("/b", 300_000)],
-            ..Run::default()
-        };
+        let alike = with_files(&[data("/a", 2.0), data("/b", 3.0)]);
         let mut none = Attribution::default();
-        name_slow_volume(&mut none, &[&alike]);
+        name_slow_volume(&mut none, &[&alike], &[&run]);
         assert_eq!(none, Attribution::default());
+    }
+
+    #[test]
+    fn a_slow_volume_that_nothing_ties_to_the_change_is_not_named() {
+        let data = |volume, each_ms| file(FileRole::Data, volume, each_ms);
+        // Equal drives: a batch of pages takes longer than a block of the log.
+        let equal = with_files(&[data("/data", 4.0), file(FileRole::Log, "/log", 0.8)]);
+        let slow = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
+        let one = with_files(&[data("/fast", 2.0)]);
+        for (category, slower, faster) in [
+            ("Buffer Latch", &equal, &equal),
+            ("Buffer IO", &equal, &equal),
+            ("Tran Log IO", &equal, &equal),
+            // The log is elsewhere.
+            ("Tran Log IO", &slow, &one),
+            // As slow at both levels, and no wait for files.
+            ("Buffer Latch", &slow, &slow),
+            ("", &slow, &slow),
+            (super::super::RUNNING, &slow, &one),
+        ] {
+            let mut found = cause(category);
+            name_slow_volume(&mut found, &[slower], &[faster]);
+            assert_eq!(found, cause(category));
+        }
+    }
+
+    #[test]
+    fn a_volume_that_was_slow_beside_the_slower_level_alone_is_named_without_a_share() {
+        let data = |volume, each_ms| file(FileRole::Data, volume, each_ms);
+        let slow = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
+        let fast = with_files(&[data("/fast", 2.0)]);
+        let mut found = Attribution {
+            share: Some(0.3),
+            ..Attribution::default()
+        };
+        name_slow_volume(&mut found, &[&slow], &[&fast]);
+        assert_eq!(found.resource, "the volume /slow");
+        assert!(
+            found.share.is_none() && !found.summary.is_empty(),
+            "{found:?}"
+        );
+        // Two volumes for the log.
+        let log = |volume, each_ms| file(FileRole::Log, volume, each_ms);
+        let logs = with_files(&[log("/fast", 2.0), log("/slow", 90.0)]);
+        let mut found = cause("Tran Log IO");
+        name_slow_volume(&mut found, &[&logs], &[&fast]);
+        assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
     }
 }
