@@ -93,6 +93,31 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
 }
 
 #[test]
+fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
+    // Level 1 is the slow one.
+    for (uses, used, want) in [
+        ([0.4, 0.9], "40%", Confidence::Likely),
+        ([0.9, 0.4], "90%", Confidence::Attributed),
+    ] {
+        let mut experiment = Synthetic::published(0.004, 5);
+        experiment.files = vec![1, 8];
+        experiment.truth = vec![100.0, 60.0];
+        experiment.uses = uses.to_vec();
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let why = &results.attribution;
+        assert_eq!(
+            (why.resource.as_str(), why.confidence),
+            ("Tran Log IO", want),
+            "{why:?}"
+        );
+        let reported = format!("the log: {used} of its ceiling is used at 1");
+        let mut evidence = why.evidence_for.iter().chain(&why.evidence_against);
+        assert!(evidence.any(|text| *text == reported), "{why:?}");
+    }
+}
+
+#[test]
 fn a_flat_curve_says_that_one_is_enough() {
     let mut experiment = Synthetic::published(0.004, 5);
     experiment.truth = vec![100.0; 5];

@@ -187,16 +187,16 @@ pub(super) fn attribute(
         return found;
     }
     let mut found = changed((&base, &level), change, names, basis);
-    let (slower, faster) = if change > 0.0 {
-        (&runs.1, &runs.0)
+    let (slower, faster, slower_name) = if change > 0.0 {
+        (&runs.1, &runs.0, names.1)
     } else {
-        (&runs.0, &runs.1)
+        (&runs.0, &runs.1, names.0)
     };
     if found.confidence == Confidence::Likely {
         let ceiling =
             analysis
                 .experiment
-                .ceiling_for(&found.resource, analysis.history);
+                .ceiling_for(&found.resource, slower_name, analysis.history);
         hold_against(&mut found, ceiling.as_ref());
     }
     name_closer(&mut found, slower, faster);
@@ -213,7 +213,7 @@ fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
     }
 }
 
-/// A likely cause is attributed when its ceiling is nearly used up.
+/// A likely cause is attributed when the slower level nearly uses up its ceiling.
 fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
     let bound = ceiling.and_then(|c| Some((c, c.used? / c.limit.filter(|&limit| limit > 0.0)?)));
     let Some((ceiling, used)) = bound else {
@@ -223,9 +223,10 @@ fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
         return;
     };
     let reported = format!(
-        "{}: {:.0}% of its ceiling is used",
+        "{}: {:.0}% of its ceiling is used at {}",
         ceiling.name,
-        100.0 * used
+        100.0 * used,
+        ceiling.level
     );
     if used > CEILING {
         found.confidence = Confidence::Attributed;
