@@ -118,6 +118,47 @@ fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
 }
 
 #[test]
+fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
+    let mut undecided = 0;
+    for seed in 0..40 {
+        let mut experiment = Synthetic::published(0.12, seed);
+        experiment.files = vec![1, 8];
+        experiment.truth = vec![100.0, 87.0];
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let verdict = results.level("8").unwrap().verdict;
+        let is_undecided = verdict == Some(Verdict::CannotTell);
+        undecided += usize::from(is_undecided);
+        let answer = &results.answer;
+        let knee = results.knee.as_ref().unwrap().level.as_deref();
+        if is_undecided {
+            assert_ne!(
+                answer.recommended.as_deref(),
+                Some("8"),
+                "seed {seed}: {answer:?}"
+            );
+            assert_ne!(knee, Some("8"), "seed {seed}: {answer:?}");
+        }
+        if answer.badge == Badge::Conclusive {
+            assert!(
+                !is_undecided || answer.recommended.as_deref() == Some("1"),
+                "{answer:?}"
+            );
+        }
+        if matches!(answer.badge, Badge::Noisy | Badge::Aborted) {
+            assert!(
+                answer.recommended.is_none() && answer.apply.is_empty(),
+                "{answer:?}"
+            );
+        }
+    }
+    assert!(
+        (5..=35).contains(&undecided),
+        "the noise leaves some undecided: {undecided}"
+    );
+}
+
+#[test]
 fn a_flat_curve_says_that_one_is_enough() {
     let mut experiment = Synthetic::published(0.004, 5);
     experiment.truth = vec![100.0; 5];
