@@ -159,6 +159,29 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
 }
 
 #[test]
+fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
+    for is_open in [false, true] {
+        let mut experiment = Synthetic::published(0.0005, 5);
+        experiment.sessions = Some(is_open);
+        // Throughput falls from one session on.
+        experiment.truth = vec![100.0, 108.1, 112.3, 114.7, 116.5];
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let section = &results.sections[0];
+        let mut tables = section.tables.iter();
+        let law = tables.find(|table| table.caption.starts_with("Universal scalability law"));
+        let says_why = section
+            .text
+            .iter()
+            .any(|text| text.starts_with("No scalability law"));
+        assert_eq!((law.is_none(), says_why), (is_open, is_open), "{section:?}");
+        if let Some(law) = law {
+            assert_eq!(law.rows[0].last().unwrap(), "1.00", "{law:?}");
+        }
+    }
+}
+
+#[test]
 fn a_flat_curve_says_that_one_is_enough() {
     let mut experiment = Synthetic::published(0.004, 5);
     experiment.truth = vec![100.0; 5];

@@ -43,6 +43,8 @@ pub(crate) struct Synthetic {
     /// By level the used part of a limit of the log; empty without a limit. With one all but 20 s of a run
     /// are waits for the log.
     pub(crate) uses: Vec<f64>,
+    /// Whether the levels are numbers of sessions, and work is due at a rate where this is `Some(true)`.
+    pub(crate) sessions: Option<bool>,
     /// Correlation of the noise of neighbouring runs.
     pub(crate) likeness: f64,
     pub(crate) seed: u64,
@@ -69,6 +71,7 @@ impl Synthetic {
             cv,
             drift: 0.02,
             uses: Vec::new(),
+            sessions: None,
             likeness: 0.0,
             seed,
             root: PathBuf::from("/"),
@@ -157,7 +160,10 @@ impl Experiment for Synthetic {
     }
 
     fn factors(&self) -> Vec<Factor> {
-        vec![Factor::counts("files", &self.files)]
+        match self.sessions {
+            Some(_) => vec![Factor::sessions("files", &self.files)],
+            None => vec![Factor::counts("files", &self.files)],
+        }
     }
 
     fn volumes(&self) -> Vec<PathBuf> {
@@ -244,6 +250,8 @@ impl Experiment for Synthetic {
             latency: vec![Latency {
                 operation: "commit".into(),
                 p99_us: 900,
+                count: 1,
+                coordinated_omission_possible: self.sessions != Some(true),
                 ..Latency::default()
             }],
             waits: vec![WaitTotal {
