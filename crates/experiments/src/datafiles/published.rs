@@ -1,6 +1,7 @@
 //! The published result, and which parts of it these runs confirm.
 
 use super::Options;
+use furrow_lab::report::derive::{Balance, Spread};
 use furrow_lab::results::{Published, PublishedPoint, Results, WaitTotal};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{mean, std_dev};
@@ -194,16 +195,21 @@ fn top_waits(results: &Results) -> Statement {
 }
 
 fn written_evenly(results: &Results) -> Statement {
-    let balances = furrow_lab::report::derive::Balance::of(results);
-    let spread = balances
-        .iter()
-        .filter_map(|b| b.spread)
-        .fold(None, |most: Option<f64>, spread| {
-            Some(most.map_or(spread, |m| m.max(spread)))
-        })?;
+    let balances = Balance::of(results);
+    let worst = Balance::worst(&balances)?;
+    let (said, same) = match worst.spread {
+        Spread::OneFile | Spread::NothingWritten => return None,
+        Spread::Ratio(ratio) => (
+            format!("the most written file got {ratio:.2} times the least written one"),
+            ratio < 1.05,
+        ),
+        Spread::Idle(idle) => (
+            format!("{idle} of {} files got nothing", worst.files.len()),
+            false,
+        ),
+    };
     let text = "Files of equal size are filled evenly (proportional fill).";
-    let said = format!("the most written file got {spread:.2} times the least written one");
-    Some((text.to_string(), said, Some(spread < 1.05)))
+    Some((text.to_string(), said, Some(same)))
 }
 
 #[cfg(test)]

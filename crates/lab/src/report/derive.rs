@@ -196,8 +196,36 @@ pub struct Balance {
     pub files: Vec<FileShare>,
     /// The logs, summed likewise.
     pub log: Option<FileShare>,
-    /// Most written over least written data file; `None` below two files, infinite never.
-    pub spread: Option<f64>,
+    /// How the files differ.
+    pub spread: Spread,
+}
+
+/// How much the data files of a level differ in what was written to them, the worst last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub enum Spread {
+    /// Fewer than two data files.
+    #[default]
+    OneFile,
+    /// Several files, and nothing was written to any of them.
+    NothingWritten,
+    /// Bytes of the most written file over those of the least written one.
+    Ratio(f64),
+    /// So many of the files got nothing while others were written to.
+    Idle(usize),
+}
+
+impl Spread {
+    fn of(files: &[FileShare]) -> Spread {
+        let written = || files.iter().map(|file| file.bytes_written);
+        let most = written().fold(0.0, f64::max);
+        let least = written().fold(f64::INFINITY, f64::min);
+        match files.len() {
+            0 | 1 => Spread::OneFile,
+            _ if most <= 0.0 => Spread::NothingWritten,
+            _ if least <= 0.0 => Spread::Idle(written().filter(|bytes| *bytes <= 0.0).count()),
+            _ => Spread::Ratio(most / least),
+        }
+    }
 }
 
 /// One file's part.
@@ -236,6 +264,15 @@ impl Balance {
         results.levels.iter().filter_map(one).collect()
     }
 
+    /// The level whose files differ most; `None` where no level has file statistics.
+    pub fn worst(balances: &[Balance]) -> Option<&Balance> {
+        let order = |a: &&Balance, b: &&Balance| {
+            let order = a.spread.partial_cmp(&b.spread);
+            order.unwrap_or(std::cmp::Ordering::Equal)
+        };
+        balances.iter().max_by(order)
+    }
+
     fn of_level(level: &str, runs: &[&Run]) -> Balance {
         let mut files: BTreeMap<u32, Vec<(&Run, &FileIo)>> = BTreeMap::new();
         let mut log = Vec::new();
@@ -261,15 +298,7 @@ impl Balance {
                 1.0
             };
         }
-        let most = files
-            .iter()
-            .map(|file| file.bytes_written)
-            .fold(0.0, f64::max);
-        let least = files
-            .iter()
-            .map(|file| file.bytes_written)
-            .fold(f64::INFINITY, f64::min);
-        let spread = (files.len() > 1 && least > 0.0).then(|| most / least);
+        let spread = Spread::of(&files);
         let log = (!log.is_empty()).then(|| file_share(&log, runs.len()));
         Balance {
             level: level.to_owned(),
