@@ -321,7 +321,7 @@ fn cause(results: &Results) -> String {
     let why = &results.attribution;
     match why.confidence {
         Confidence::Unknown => "why: not known".to_owned(),
-        sure if why.share.is_none() => {
+        sure if why.share.is_none() && why.summary.is_empty() => {
             format!("the time goes into: {} ({})", why.resource, sure.word())
         }
         sure => format!("why: {} ({})", why.resource, sure.word()),
