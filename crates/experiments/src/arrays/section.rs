@@ -232,7 +232,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     if cells.is_empty() {
         return Vec::new();
     }
-    let mut text = vec![why(&cells)];
+    let mut text = why(&cells);
     text.extend(added(&cells));
     text.extend(spindle(&cells));
     let finding = text.remove(0);
@@ -245,31 +245,41 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     }]
 }
 
-/// What limits the load: the arrays of data files, or something else.
-fn why(cells: &[CellMeans]) -> String {
-    let busiest = cells.iter().map(|cell| cell.busy).fold(0.0, f64::max);
-    let (least, most) = cells.iter().fold((f64::MAX, 0.0_f64), |(low, high), cell| {
-        (
-            low.min(cell.bytes_in_flight),
-            high.max(cell.bytes_in_flight),
-        )
-    });
-    let flight = format!(
-        "between {:.0} and {:.0} KB of data writes were under way on average",
-        least / 1024.0,
-        most / 1024.0
-    );
-    if busiest < BUSY {
-        format!(
-            "The arrays of data files were not the limit: the busiest worked {:.0}% of the time; {flight}.",
-            100.0 * busiest
-        )
+/// What limits the load at each place: the arrays of data files, or something else.
+fn why(cells: &[CellMeans]) -> Vec<String> {
+    let all = [Site::One, Site::Two, Site::Added, Site::Spindle];
+    all.into_iter()
+        .filter_map(|site| why_at(cells, site))
+        .collect()
+}
+
+fn why_at(cells: &[CellMeans], site: Site) -> Option<String> {
+    let of: Vec<&CellMeans> = cells
+        .iter()
+        .filter(|cell| cell.place == site.word())
+        .collect();
+    let busiest = of.iter().max_by(|a, b| a.busy.total_cmp(&b.busy))?;
+    let in_flight = || of.iter().map(|cell| cell.bytes_in_flight / 1024.0);
+    let place = match site {
+        Site::One => "On one array",
+        Site::Two => "On two arrays",
+        Site::Added => "On two arrays with one file added",
+        Site::Spindle => "On a single drive",
+    };
+    let limit = if busiest.busy < BUSY {
+        "was not the limit"
     } else {
-        format!(
-            "The arrays of data files were the limit: the busiest worked {:.0}% of the time; {flight}.",
-            100.0 * busiest
-        )
-    }
+        "was the limit"
+    };
+    let files = if busiest.files == 1 { "file" } else { "files" };
+    Some(format!(
+        "{place} the storage of data files {limit}: the busiest array worked {:.0}% of the time, with {} {files}; \
+         between {:.0} and {:.0} KB of data writes were under way on average.",
+        100.0 * busiest.busy,
+        busiest.files,
+        in_flight().fold(f64::MAX, f64::min),
+        in_flight().fold(0.0, f64::max)
+    ))
 }
 
 /// The cost of one empty file beside full ones.
@@ -300,11 +310,20 @@ fn spindle(cells: &[CellMeans]) -> Option<String> {
     let several = widest(cells, Site::Spindle).filter(|cell| cell.files > 1)?;
     let several = find(cells, Site::Spindle, 2).unwrap_or(several);
     let one = find(cells, Site::Spindle, 1)?;
-    Some(format!(
-        "{} files on one drive take {:+.1}% of the time of one file there: its arm moves between them.",
-        several.files,
-        100.0 * (several.seconds / one.seconds - 1.0)
-    ))
+    let change = 100.0 * (several.seconds / one.seconds - 1.0);
+    let files = several.files;
+    Some(if change >= 0.05 {
+        format!(
+            "{files} files on one drive take {change:.1}% longer than one file there: its arm moves between them."
+        )
+    } else if change <= -0.05 {
+        format!(
+            "{files} files on one drive take {:.1}% less time than one file there.",
+            -change
+        )
+    } else {
+        format!("{files} files on one drive take as long as one file there.")
+    })
 }
 
 fn in_flight(cells: &[CellMeans]) -> Chart {
@@ -415,5 +434,63 @@ pub(super) fn published(results: &Results) -> Published {
         points: Vec::new(),
         approximate: true,
         comparisons,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(place: Site, files: u64, seconds: f64, busy: f64) -> CellMeans {
+        CellMeans {
+            files,
+            place: place.word().to_owned(),
+            seconds,
+            checkpoint_s: 0.0,
+            data_stall_s: 0.0,
+            log_stall_s: 0.0,
+            bytes_in_flight: 2048.0,
+            busy,
+            by_array: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_place_has_its_own_limit() {
+        let cells = [
+            cell(Site::One, 1, 10.0, 0.3),
+            cell(Site::One, 2, 10.0, 0.4),
+            cell(Site::Spindle, 1, 90.0, 0.97),
+        ];
+        let said = why(&cells);
+        assert_eq!(said.len(), 2, "{said:?}");
+        let one = "On one array the storage of data files was not the limit: the busiest array worked 40% of the \
+                   time, with 2 files";
+        assert!(said[0].starts_with(one), "{said:?}");
+        let drive = "On a single drive the storage of data files was the limit: the busiest array worked 97%";
+        assert!(said[1].starts_with(drive), "{said:?}");
+    }
+
+    #[test]
+    fn several_files_on_a_drive_are_worded_by_the_sign() {
+        let with = |seconds: f64| {
+            let cells = [
+                cell(Site::Spindle, 1, 10.0, 0.9),
+                cell(Site::Spindle, 2, seconds, 0.9),
+            ];
+            spindle(&cells).unwrap()
+        };
+        assert_eq!(
+            with(11.2),
+            "2 files on one drive take 12.0% longer than one file there: its arm moves between them."
+        );
+        assert_eq!(
+            with(9.7),
+            "2 files on one drive take 3.0% less time than one file there."
+        );
+        assert_eq!(
+            with(10.0),
+            "2 files on one drive take as long as one file there."
+        );
     }
 }

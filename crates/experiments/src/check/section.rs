@@ -117,35 +117,44 @@ fn modes(records: &[Record]) -> Vec<String> {
     modes
 }
 
-/// The least degree that is as good as the best.
-fn cap(cells: &[CellMeans]) -> Option<&CellMeans> {
-    let best = cells
-        .iter()
-        .map(|cell| cell.seconds)
-        .fold(f64::MAX, f64::min);
-    cells.iter().find(|cell| cell.seconds <= AS_GOOD * best)
+/// Degree and mode of a level.
+fn parsed(level: &str) -> Option<(u64, &str)> {
+    let (dop, mode) = level.split_once(" / ").unwrap_or((level, ""));
+    Some((dop.parse().ok()?, mode))
 }
 
-/// Whether a degree was shown to be faster than the least one.
-fn is_faster(results: &Results, mode: &str, cells: &[CellMeans], cell: &CellMeans) -> bool {
+/// The degree that the others of a mode are compared with: the one that was typed first.
+fn reference<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
+    let mut levels = results.levels.iter().filter_map(|l| parsed(&l.level));
+    match levels.find(|(_, of)| of.is_empty() || *of == mode) {
+        Some((dop, _)) => cells.iter().find(|cell| cell.dop == dop),
+        // One degree alone: the levels are modes.
+        None => cells.first(),
+    }
+}
+
+/// Whether a degree was shown to be faster than the one that the others are compared with.
+fn is_faster(results: &Results, mode: &str, reference: &CellMeans, cell: &CellMeans) -> bool {
     let dop = cell.dop.to_string();
     let alone = || {
         let verdict = results.level(&dop)?.verdict?;
         Some(verdict == Verdict::Better)
     };
     let is_shown = results.is_shown_along(mode, &dop).or_else(alone);
-    let least = cells.first().map_or(0.0, |least| least.seconds);
-    is_shown == Some(true) && cell.seconds < least
+    is_shown == Some(true) && cell.seconds < reference.seconds
 }
 
-/// The degree to cap a check at: the least that is as good as the best, where any is shown to be faster than
-/// the least.
+/// The degree to cap a check at: the least that is as good as the best, among those that are shown to be faster
+/// than the one that was typed first.
 fn shown_cap<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
-    let mut others = cells.iter().skip(1);
-    others
-        .any(|cell| is_faster(results, mode, cells, cell))
-        .then(|| cap(cells))
-        .flatten()
+    let reference = reference(results, mode, cells)?;
+    let faster = || {
+        cells
+            .iter()
+            .filter(|cell| is_faster(results, mode, reference, cell))
+    };
+    let best = faster().map(|cell| cell.seconds).fold(f64::MAX, f64::min);
+    faster().find(|cell| cell.seconds <= AS_GOOD * best)
 }
 
 /// The serial share by Amdahl's law, least squares through degree 1: `t(n) = t(1) (s + (1 - s) / n)`.
@@ -178,10 +187,10 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     });
     let verdict = |(mode, cells): &(String, Vec<CellMeans>)| {
         let Some(cap) = shown_cap(results, mode, cells) else {
-            let least = cells.first()?;
+            let reference = reference(results, mode, cells)?;
             return Some(format!(
                 "{mode}: no degree is shown to be faster than {} ({:.0} MB/s)",
-                least.dop, least.rate
+                reference.dop, reference.rate
             ));
         };
         let serial = serial_share(cells);
@@ -196,17 +205,22 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             cap.dop, cap.rate
         ))
     };
-    let finding = match (shown_cap(results, first, cells), cells.first()) {
+    let finding = match (
+        shown_cap(results, first, cells),
+        reference(results, first, cells),
+    ) {
         (Some(cap), _) => format!(
             "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{cpus}.",
             cap.dop, cap.seconds, cap.rate
         ),
-        (None, Some(least)) => format!(
+        (None, Some(reference)) => format!(
             "No degree is shown to make a check ({first}) faster than degree {} does: {:.2} s, {:.0} \
              MB/s{cpus}.",
-            least.dop, least.seconds, least.rate
+            reference.dop, reference.seconds, reference.rate
         ),
-        (None, None) => "No run has figures.".to_owned(),
+        (None, None) => format!(
+            "The degree that the others of a check ({first}) are compared with has no good run{cpus}."
+        ),
     };
     vec![Section {
         heading: "How the check scales".to_owned(),
@@ -298,7 +312,7 @@ pub(super) fn published(results: &Results) -> Published {
     let records = records(results);
     let full = cells(&records, Mode::Full.word());
     let physical = cells(&records, Mode::Po.word());
-    let best = cap(&full).map(|cell| cell.dop);
+    let best = shown_cap(results, Mode::Full.word(), &full).map(|cell| cell.dop);
     let faster = full
         .iter()
         .zip(&physical)
@@ -337,6 +351,7 @@ pub(super) fn published(results: &Results) -> Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_lab::results::LevelResult;
 
     fn cell(dop: u64, seconds: f64) -> CellMeans {
         CellMeans {
@@ -347,8 +362,25 @@ mod tests {
         }
     }
 
+    /// Levels in the order in which they were typed, with their verdicts.
+    fn results(levels: &[(u64, Option<Verdict>)]) -> Results {
+        let level = |&(dop, verdict): &(u64, Option<Verdict>)| LevelResult {
+            level: dop.to_string(),
+            verdict,
+            ..LevelResult::default()
+        };
+        Results {
+            levels: levels.iter().map(level).collect(),
+            ..Results::default()
+        }
+    }
+
     #[test]
-    fn the_cap_is_the_least_degree_that_is_as_good_as_the_best() {
+    fn the_cap_is_the_least_of_the_degrees_that_are_shown_to_be_faster() {
+        let (better, unknown) = (Some(Verdict::Better), Some(Verdict::CannotTell));
+        let found = |levels: &[(u64, Option<Verdict>)], cells: &[CellMeans]| {
+            shown_cap(&results(levels), "full", cells).map(|cell| cell.dop)
+        };
         let cells = [
             cell(1, 10.0),
             cell(2, 5.5),
@@ -356,7 +388,31 @@ mod tests {
             cell(8, 2.98),
             cell(16, 3.2),
         ];
-        assert_eq!(cap(&cells).map(|cell| cell.dop), Some(4));
+        let all = [
+            (1, None),
+            (2, better),
+            (4, better),
+            (8, better),
+            (16, better),
+        ];
+        assert_eq!(found(&all, &cells), Some(4));
+        // A degree that was lucky by 3% and is not shown to be faster is no cap.
+        let cells = [cell(1, 10.0), cell(2, 9.0), cell(16, 8.7)];
+        let lucky = [(1, None), (2, better), (16, unknown)];
+        assert_eq!(found(&lucky, &cells), Some(2));
+        let none = [(1, None), (2, unknown), (16, unknown)];
+        assert_eq!(found(&none, &cells), None);
+    }
+
+    #[test]
+    fn degrees_are_compared_with_the_one_that_was_typed_first() {
+        // --dop 8,1,2: both others are shown to be slower than 8; 2 is faster than 1, which nothing compared.
+        let worse = Some(Verdict::Worse);
+        let results = results(&[(8, None), (1, worse), (2, worse)]);
+        let cells = [cell(1, 10.0), cell(2, 6.0), cell(8, 3.0)];
+        let found = reference(&results, "full", &cells);
+        assert_eq!(found.map(|cell| cell.dop), Some(8));
+        assert!(shown_cap(&results, "full", &cells).is_none());
     }
 
     #[test]
