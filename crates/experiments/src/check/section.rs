@@ -1,6 +1,7 @@
 //! How the check scales, where its time goes, and the degree at which to cap it.
 
 use super::options::Mode;
+use crate::workloads::paired;
 use furrow_lab::results::{
     Chart, Curve, Panel, Point, Published, PublishedPoint, Results, Run, Section, SheetTable,
     Verdict,
@@ -293,57 +294,99 @@ fn table(by_mode: &[(String, Vec<CellMeans>)]) -> SheetTable {
     }
 }
 
-/// The published shape of a full check.
-pub(super) fn published(results: &Results) -> Published {
+/// The published time of a level, where one is known: that of degree 1 in full is 1.
+fn published_time(level: &str) -> Option<f64> {
+    let (dop, mode) = parsed(level)?;
+    let is_full = mode.is_empty() || mode == Mode::Full.word();
+    let found = FULL.iter().find(|(known, _)| is_full && *known == dop)?;
+    Some(found.1)
+}
+
+/// The published times over that of the baseline of these runs; none where it is not among them.
+fn points(results: &Results) -> Vec<PublishedPoint> {
+    let Some(base) = results.baseline().and_then(|l| published_time(&l.level)) else {
+        return Vec::new();
+    };
     let point = |level: &furrow_lab::results::LevelResult| {
-        let (dop, mode) = level
-            .level
-            .split_once(" / ")
-            .unwrap_or((&level.level, "full"));
-        let found = FULL
-            .iter()
-            .find(|(known, _)| mode == "full" && known.to_string() == dop)?;
         Some(PublishedPoint {
             level: level.level.clone(),
-            ratio: found.1,
+            ratio: published_time(&level.level)? / base,
             stated: false,
         })
     };
+    results.levels.iter().filter_map(point).collect()
+}
+
+type Statement = (String, String, Option<bool>);
+
+/// Degree 8 can only be the fastest where lower and higher degrees ran.
+fn fastest_at_eight(results: &Results, full: &[CellMeans]) -> Statement {
+    let best = shown_cap(results, Mode::Full.word(), full).map(|cell| cell.dop);
+    let ran = |of: fn(&u64) -> bool| full.iter().any(|cell| of(&cell.dop));
+    let around = ran(|dop| *dop < 8) && ran(|dop| *dop == 8) && ran(|dop| *dop > 8);
+    let ours = match best {
+        _ if !around => "not compared: needs degree 8 with a lower and a higher one".to_owned(),
+        Some(dop) => format!("degree {dop} here"),
+        None => "no degree is shown to be faster than the first".to_owned(),
+    };
+    let text = "A full check is fastest at degree 8".to_owned();
+    (text, ours, best.filter(|_| around).map(|dop| dop == 8))
+}
+
+/// By the ratios within blocks of each degree that ran both ways.
+fn physical_is_faster(results: &Results, full: &[CellMeans], physical: &[CellMeans]) -> Statement {
+    let key = |dop: u64, mode: Mode| {
+        let key = format!("{dop} / {}", mode.word());
+        // One degree alone: the levels are modes.
+        if results.level(&key).is_some() {
+            key
+        } else {
+            mode.word().to_owned()
+        }
+    };
+    let of = |cell: &CellMeans| {
+        paired::is_larger(
+            results,
+            &key(cell.dop, Mode::Full),
+            &key(cell.dop, Mode::Po),
+        )
+    };
+    let in_both = full
+        .iter()
+        .filter(|cell| physical.iter().any(|po| po.dop == cell.dop));
+    let each: Vec<Option<bool>> = in_both.map(of).collect();
+    let shown = each
+        .iter()
+        .filter(|is_faster| **is_faster == Some(true))
+        .count();
+    let ours = match each.len() {
+        0 => "not among these runs".to_owned(),
+        all => format!("shown at {shown} of {all} degrees"),
+    };
+    let same = each.iter().copied().reduce(paired::both).flatten();
+    let text = "PHYSICAL_ONLY is faster than a full check at every degree".to_owned();
+    (text, ours, same)
+}
+
+/// The published shape of a full check.
+pub(super) fn published(results: &Results) -> Published {
     let records = records(results);
     let full = cells(&records, Mode::Full.word());
     let physical = cells(&records, Mode::Po.word());
-    let best = shown_cap(results, Mode::Full.word(), &full).map(|cell| cell.dop);
-    let faster = full
-        .iter()
-        .zip(&physical)
-        .all(|(full, po)| po.seconds < full.seconds);
-    let both = !full.is_empty() && !physical.is_empty();
-    let ours = match best {
-        Some(dop) => format!("degree {dop} here"),
-        None => "not among these runs".to_owned(),
-    };
     Published {
         source: "Paul S. Randal, CHECKDB on solid-state drives".to_owned(),
         setting: "a database of 500 GB over 8 files on two drives, 16 cores with 32 threads"
             .to_owned(),
-        points: results.levels.iter().filter_map(point).collect(),
+        // Without a full check among the modes the levels are degrees of another one.
+        points: if full.is_empty() {
+            Vec::new()
+        } else {
+            points(results)
+        },
         approximate: true,
         comparisons: vec![
-            (
-                "A full check is fastest at degree 8".to_owned(),
-                ours,
-                best.map(|dop| dop == 8),
-            ),
-            (
-                "PHYSICAL_ONLY is faster than a full check at every degree".to_owned(),
-                if both {
-                    "compared at each degree"
-                } else {
-                    "not among these runs"
-                }
-                .to_owned(),
-                both.then_some(faster),
-            ),
+            fastest_at_eight(results, &full),
+            physical_is_faster(results, &full, &physical),
         ],
     }
 }
@@ -421,5 +464,51 @@ mod tests {
         let cells = [at(1), at(2), at(4), at(8)];
         assert!((serial_share(&cells).unwrap() - 0.2).abs() < 1e-9);
         assert_eq!(serial_share(&cells[..1]), None);
+    }
+
+    #[test]
+    fn published_times_are_those_against_the_baseline_of_these_runs() {
+        let ratios = |levels: &[(u64, Option<Verdict>)]| -> Vec<f64> {
+            let mut results = results(levels);
+            results.levels[0].is_baseline = true;
+            points(&results).iter().map(|point| point.ratio).collect()
+        };
+        assert_eq!(ratios(&[(1, None), (2, None)]), [1.0, 0.57]);
+        assert_eq!(
+            ratios(&[(2, None), (4, None), (8, None)]),
+            [1.0, 0.33 / 0.57, 0.19 / 0.57]
+        );
+        assert!(ratios(&[(3, None), (8, None)]).is_empty());
+    }
+
+    #[test]
+    fn the_highest_degree_that_ran_is_not_called_the_fastest_of_all() {
+        let better = Some(Verdict::Better);
+        let cells = [cell(2, 10.0), cell(4, 6.0), cell(8, 3.0), cell(16, 3.5)];
+        let levels = [(2, None), (4, better), (8, better), (16, better)];
+        let (.., same) = fastest_at_eight(&results(&levels[..3]), &cells[..3]);
+        assert_eq!(same, None);
+        let (.., same) = fastest_at_eight(&results(&levels), &cells);
+        assert_eq!(same, Some(true));
+    }
+
+    #[test]
+    fn physical_only_is_compared_degree_by_degree_with_intervals() {
+        use crate::workloads::paired::tests::blocks;
+        let cells = [cell(1, 10.0), cell(2, 6.0)];
+        let said = |two: [f64; 3]| {
+            let results = blocks(&[
+                ("1 / full", [10.0, 10.1, 10.2]),
+                ("1 / po", [5.0, 5.1, 5.2]),
+                ("2 / full", [6.0, 6.1, 6.2]),
+                ("2 / po", two),
+            ]);
+            physical_is_faster(&results, &cells, &cells).2
+        };
+        assert_eq!(said([3.0, 3.1, 3.2]), Some(true));
+        assert_eq!(said([7.0, 7.1, 7.2]), Some(false));
+        assert_eq!(said([5.0, 6.5, 6.2]), None);
+        let results = blocks(&[("1 / full", [1.0; 3])]);
+        assert_eq!(physical_is_faster(&results, &cells, &[]).2, None);
     }
 }
