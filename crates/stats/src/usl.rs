@@ -76,8 +76,8 @@ pub fn fit_usl(points: &[(f64, f64)]) -> Result<Usl, UslRefusal> {
     })
 }
 
-/// Where the law has its maximum, at 1 at least: with a contention of 1 or more each further one only takes from
-/// the others. `None` where it rises without end.
+/// Where the law has its maximum, at 1 at least: with a contention of 1 or more each further one only takes
+/// from the others. `None` where it rises without end.
 fn peak(sigma: f64, kappa: f64, noise: f64) -> Option<f64> {
     if sigma >= 1.0 - noise {
         return Some(1.0);

@@ -273,8 +273,8 @@ fn why_at(cells: &[CellMeans], site: Site) -> Option<String> {
     };
     let files = if busiest.files == 1 { "file" } else { "files" };
     Some(format!(
-        "{place} the storage of data files {limit}: the busiest array worked {:.0}% of the time, with {} {files}; \
-         between {:.0} and {:.0} KB of data writes were under way on average.",
+        "{place} the storage of data files {limit}: the busiest array worked {:.0}% of the time, with {} \
+         {files}; between {:.0} and {:.0} KB of data writes were under way on average.",
         100.0 * busiest.busy,
         busiest.files,
         in_flight().fold(f64::MAX, f64::min),
@@ -314,7 +314,8 @@ fn spindle(cells: &[CellMeans]) -> Option<String> {
     let files = several.files;
     Some(if change >= 0.05 {
         format!(
-            "{files} files on one drive take {change:.1}% longer than one file there: its arm moves between them."
+            "{files} files on one drive take {change:.1}% longer than one file there: its arm moves between \
+             them."
         )
     } else if change <= -0.05 {
         format!(
@@ -394,7 +395,8 @@ fn table(cells: &[CellMeans]) -> SheetTable {
     }
 }
 
-/// One file on an array of half the drives, among all that the source compared: both layouts with equal files.
+/// One file on an array of half the drives, among all that the source compared: both layouts with equal
+/// files.
 fn half_array(cells: &[CellMeans]) -> (String, Option<bool>) {
     let published = [Site::One.word(), Site::Two.word()];
     let Some(half) = find(cells, Site::Two, 1) else {
@@ -493,8 +495,8 @@ mod tests {
         ];
         let said = why(&cells);
         assert_eq!(said.len(), 2, "{said:?}");
-        let one = "On one array the storage of data files was not the limit: the busiest array worked 40% of the \
-                   time, with 2 files";
+        let one = "On one array the storage of data files was not the limit: the busiest array worked 40% \
+                   of the time, with 2 files";
         assert!(said[0].starts_with(one), "{said:?}");
         let drive = "On a single drive the storage of data files was the limit: the busiest array worked 97%";
         assert!(said[1].starts_with(drive), "{said:?}");

@@ -124,8 +124,8 @@ fn comparisons(options: &Options, results: &Results) -> Vec<(String, String, Opt
     GAINS.iter().map(one).collect()
 }
 
-/// What these runs have for a published gain, and whether they agree: by the intervals of the ratios within blocks,
-/// and by a gain of a third of the published one at least.
+/// What these runs have for a published gain, and whether they agree: by the intervals of the ratios within
+/// blocks, and by a gain of a third of the published one at least.
 fn compared(
     results: &Results,
     gain: &Gain,

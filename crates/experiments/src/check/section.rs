@@ -145,8 +145,8 @@ fn is_faster(results: &Results, mode: &str, reference: &CellMeans, cell: &CellMe
     is_shown == Some(true) && cell.seconds < reference.seconds
 }
 
-/// The degree to cap a check at: the least that is as good as the best, among those that are shown to be faster
-/// than the one that was typed first.
+/// The degree to cap a check at: the least that is as good as the best, among those that are shown to be
+/// faster than the one that was typed first.
 fn shown_cap<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
     let reference = reference(results, mode, cells)?;
     let faster = || {

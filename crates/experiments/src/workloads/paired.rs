@@ -1,11 +1,12 @@
-//! Levels compared by their runs within blocks: for statements about two levels of which none need be the baseline.
+//! Levels compared by their runs within blocks: for statements about two levels of which none need be the
+//! baseline.
 
 use furrow_lab::results::{Interval, Results};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{mean, std_dev};
 
-/// The ratio of one level's response to another's, with a 95% interval of the ratios within blocks. `None` with
-/// fewer than two blocks that have both.
+/// The ratio of one level's response to another's, with a 95% interval of the ratios within blocks. `None`
+/// with fewer than two blocks that have both.
 pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64, Interval)> {
     let in_block = |key: &str, block: u32| {
         let mut runs = results.good_runs(key).filter(|run| run.block == block);

@@ -209,8 +209,9 @@ pub trait Experiment {
         Vec::new()
     }
 
-    /// The bound that a category of waits runs into, with the use that the runs of a level made of it: for log
-    /// waits the rate of durable writes. With it a cause can be called attributed, without it only likely.
+    /// The bound that a category of waits runs into, with the use that the runs of a level made of it: for
+    /// log waits the rate of durable writes. With it a cause can be called attributed, without it only
+    /// likely.
     fn ceiling_for(&self, _category: &str, _level: &str, _history: &History) -> Option<Ceiling> {
         None
     }

@@ -101,12 +101,12 @@ pub struct Run {
     /// sessions: a statement is divided, or further sessions work beside it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Microseconds that all sessions together slept because the load asks for it: keying and think times; with
-    /// a rate, until the next piece of work was due. `None` where it was not recorded.
+    /// Microseconds that all sessions together slept because the load asks for it: keying and think times;
+    /// with a rate, until the next piece of work was due. `None` where it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub paused_us: Option<u64>,
-    /// With a rate: microseconds that all pieces of work together waited, from when each was due until a session
-    /// began it. `None` without a rate, or where it was not recorded.
+    /// With a rate: microseconds that all pieces of work together waited, from when each was due until a
+    /// session began it. `None` without a rate, or where it was not recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued_us: Option<u64>,
     /// Rows written or read.

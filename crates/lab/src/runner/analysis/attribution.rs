@@ -217,8 +217,8 @@ fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
 fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
     let bound = ceiling.and_then(|c| Some((c, c.used? / c.limit.filter(|&limit| limit > 0.0)?)));
     let Some((ceiling, used)) = bound else {
-        let text = "none of the measured ceilings is the limit of this category of waits, so it is not known how \
-                    much of the resource was used";
+        let text = "none of the measured ceilings is the limit of this category of waits, so it is not \
+                    known how much of the resource was used";
         found.evidence_against.push(text.to_string());
         return;
     };
@@ -325,7 +325,7 @@ fn barely(category: &str, before: f64, after: f64) -> String {
 }
 
 fn undivided() -> String {
-    "these runs did not record how long a piece of work waited for its turn, so running is not told from it"
+    "these runs did not record how long work waited for its turn, so it is not separate from running"
         .to_string()
 }
 
@@ -574,7 +574,7 @@ mod tests {
             "{found:?}"
         );
         assert!((budget.seconds[RUNNING] - 1.0).abs() < 1e-9);
-        // In fixed work, too, by the worker; and with a rate the time until work is due is no part of a latency.
+        // In fixed work, too, by the worker. With a rate the time until work is due is no part of a latency.
         let budget = Budget::of(&[&run], Basis::Worker).unwrap();
         assert!((budget.seconds[RUNNING] - 0.25).abs() < 1e-9);
         let open = Run {

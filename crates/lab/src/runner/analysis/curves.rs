@@ -82,8 +82,8 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
     if facts.plan.factors[0].is_concurrency {
         match is_offered(facts) {
             true => text.push(
-                "No scalability law is fitted: with a rate or a latency as the response the throughput is what \
-                 was offered, not what the sessions can do."
+                "No scalability law is fitted: with a rate or a latency as the response the throughput is \
+                 what was offered, not what the sessions can do."
                     .to_owned(),
             ),
             false => tables.push(scalability(facts, &lines)),

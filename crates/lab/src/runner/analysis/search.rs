@@ -117,9 +117,9 @@ impl Outcome {
                 percent(self.standing.within)
             ),
             text: vec![
-                "Every configuration was due in the first round; each further round left out those that would \
-                 hardly be the best. Estimates are drawn towards the average, the more the fewer runs they \
-                 have, so that a lucky first run wins nothing. Each interval holds for itself, with 95%."
+                "Every configuration was due in the first round; each further round left out those that \
+                 would hardly be the best. Estimates are drawn towards the average, the more the fewer runs \
+                 they have, so that a lucky first run wins nothing. Each interval holds for itself, with 95%."
                     .to_owned(),
             ],
             charts: vec![chart],

@@ -3,8 +3,8 @@
 //! A level is named only where the runs rule out, with 95%, that a smaller one does as well: the chance of
 //! the smaller ones to be the knee is at most [`FEWER_MAY_DO`]. A level that is merely shown to be better
 //! than the baseline appears in the sentence and is not recommended, because a smaller one may do as well.
-//! A level is also named only where the table of levels decides how it compares with the baseline, by means and
-//! by medians. Nothing is recommended where the baseline differs from itself or too little was run.
+//! A level is also named only where the table of levels decides how it compares with the baseline, by means
+//! and by medians. Nothing is recommended where the baseline differs from itself or too little was run.
 
 mod sentences;
 
@@ -162,8 +162,8 @@ fn named(facts: &Facts<'_>, judged: &[Judged], ladder: Option<&Ladder>) -> Optio
     (baseline_is_fewest && none_better).then_some(facts.baseline)
 }
 
-/// The place of the knee, where the table of levels decides how it compares with the baseline. The rule of the
-/// knee is one-sided, and so is satisfied a little earlier.
+/// The place of the knee, where the table of levels decides how it compares with the baseline. The rule of
+/// the knee is one-sided, and so is satisfied a little earlier.
 fn supported(facts: &Facts<'_>, judged: &[Judged], ladder: &Ladder) -> Option<usize> {
     let place = ladder.certain()?;
     let cell = *ladder.cells.get(place)?;

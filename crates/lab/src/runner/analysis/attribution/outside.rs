@@ -27,8 +27,8 @@ const IDLE: f64 = 0.05;
 /// While processors are idle, others get all they ask for. On a busy machine they get a share by the number
 /// of threads that want to run, and the run's own threads that do not wait want to: others that had the share
 /// `s` beside `n` such threads are about `n s / (1 - s)` threads. `n` is at least the processors that the run
-/// used. It is known where each session has one thread; where a statement is divided it is at most the threads
-/// that do not wait, and where a run used more processors than it has known threads it has no known end.
+/// used. It is known where each session has one thread. Where a statement is divided it is at most the
+/// threads that do not wait, and where a run used more processors than it has known threads it has no bound.
 fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
     let share = others_share(run, cpus)?;
     let (seconds, cpus) = (run.seconds?, f64::from(cpus.max(1)));
