@@ -16,7 +16,7 @@ pub struct Usl {
     pub sigma: f64,
     /// Coherence.
     pub kappa: f64,
-    /// Where throughput peaks; `None` when it keeps rising.
+    /// Where throughput peaks, 1 at least: the law falls from there on. `None` when it keeps rising.
     pub peak: Option<f64>,
     /// Root mean square of the relative misfit.
     pub misfit: f64,
@@ -67,14 +67,22 @@ pub fn fit_usl(points: &[(f64, f64)]) -> Result<Usl, UslRefusal> {
     if misfit > 0.1 {
         return Err(UslRefusal::Misfit(misfit));
     }
-    let peak = (kappa > NOISE && sigma < 1.0).then(|| ((1.0 - sigma) / kappa).sqrt());
     Ok(Usl {
         lambda,
         sigma: sigma.max(0.0),
         kappa: kappa.max(0.0),
-        peak,
+        peak: peak(sigma, kappa, NOISE),
         misfit,
     })
+}
+
+/// Where the law has its maximum, at 1 at least: with a contention of 1 or more each further one only takes
+/// from the others. `None` where it rises without end.
+fn peak(sigma: f64, kappa: f64, noise: f64) -> Option<f64> {
+    if sigma >= 1.0 - noise {
+        return Some(1.0);
+    }
+    (kappa > noise).then(|| ((1.0 - sigma) / kappa).sqrt().max(1.0))
 }
 
 fn law(lambda: f64, sigma: f64, kappa: f64, n: f64) -> f64 {
@@ -159,6 +167,21 @@ mod tests {
         let usl = fit_usl(&points).unwrap();
         assert!((usl.lambda - 1000.0).abs() < 1e-3 && (usl.sigma - 0.05).abs() < 1e-6);
         assert!((usl.peak.unwrap() - (0.95_f64 / 0.002).sqrt()).abs() < 1e-3);
+    }
+
+    #[test]
+    fn a_curve_that_falls_from_the_start_peaks_at_one() {
+        let fit = |sigma: f64, kappa: f64| {
+            let at = |n: f64| (n, law(1000.0, sigma, kappa, n));
+            let points: Vec<(f64, f64)> = [1.0, 2.0, 4.0, 8.0, 16.0].into_iter().map(at).collect();
+            fit_usl(&points).unwrap().peak
+        };
+        assert_eq!(fit(1.2, 1e-4), Some(1.0));
+        assert_eq!(fit(1.2, 0.0), Some(1.0));
+        // The root lies below one session.
+        assert_eq!(fit(0.5, 0.8), Some(1.0));
+        // Contention alone slows the rise and does not end it.
+        assert_eq!(fit(0.5, 0.0), None);
     }
 
     #[test]

@@ -14,11 +14,11 @@ fn files_on_two_modelled_arrays_and_one_added_file_are_distinguished() {
     assert_eq!(results.models.len(), 3, "{:?}", results.models);
     let section = results.sections.last().unwrap();
     assert!(section.charts[0].finding.starts_with("MODEL"));
-    assert!(
-        section.text[0].contains("One empty file beside 1 full"),
-        "{:?}",
-        section.text
-    );
+    // One sentence for each place, the first of them above the text.
+    assert!(section.finding.starts_with("On two arrays the storage"));
+    assert!(section.text[0].starts_with("On two arrays with one file added"));
+    let added = "One empty file beside 1 full";
+    assert!(section.text[1].contains(added), "{:?}", section.text);
     for run in &results.runs {
         assert_eq!(run.rows, Some(512));
         let record: section::Record = serde_json::from_value(run.extra["arrays"].clone()).unwrap();

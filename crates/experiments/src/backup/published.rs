@@ -1,6 +1,7 @@
 //! The published result, and what of it the runs here confirm.
 
 use super::options::{Devices, Options};
+use crate::workloads::paired;
 use furrow_lab::results::{Published, PublishedPoint, Results};
 
 /// Minutes by number of files: one volume, one volume for each file, NUL.
@@ -72,50 +73,123 @@ pub(super) fn published(options: &Options, results: &Results) -> Published {
     }
 }
 
+/// A published gain of several files over one, in percent, and whether they are also slower than four.
+struct Gain {
+    devices: Devices,
+    stripes: u64,
+    percent: f64,
+    is_slower_than_four: bool,
+    words: &'static str,
+}
+
+const GAINS: [Gain; 4] = [
+    Gain {
+        devices: Devices::One,
+        stripes: 4,
+        percent: 43.0,
+        is_slower_than_four: false,
+        words: "4 files on one volume: 43% faster than one file",
+    },
+    Gain {
+        devices: Devices::One,
+        stripes: 8,
+        percent: 32.0,
+        is_slower_than_four: true,
+        words: "8 files on one volume: slower than 4, 32% faster than one file",
+    },
+    Gain {
+        devices: Devices::Several,
+        stripes: 8,
+        percent: 67.0,
+        is_slower_than_four: false,
+        words: "8 files on several volumes: 67% faster than one file",
+    },
+    Gain {
+        devices: Devices::Nul,
+        stripes: 8,
+        percent: 70.0,
+        is_slower_than_four: false,
+        words: "8 files to NUL: 70% faster than one file",
+    },
+];
+
 /// The published gains, against those of these runs.
 fn comparisons(options: &Options, results: &Results) -> Vec<(String, String, Option<bool>)> {
-    let mean = |stripes, devices| {
-        let level = results.level(&key(options, stripes, devices)?)?;
-        level.mean.filter(|mean| *mean > 0.0)
+    let one = |gain: &Gain| {
+        let key = |stripes| key(options, stripes, gain.devices).unwrap_or_default();
+        let levels = (key(1), key(4), key(gain.stripes));
+        let (ours, same) = compared(results, gain, (&levels.0, &levels.1, &levels.2));
+        (gain.words.to_owned(), ours, same)
     };
-    let mut found = Vec::new();
-    for (devices, stripes, gain, words) in [
-        (
-            Devices::One,
-            4,
-            43.0,
-            "4 files on one volume: 43% faster than one file",
-        ),
-        (
-            Devices::One,
-            8,
-            32.0,
-            "8 files on one volume: slower than 4, 32% faster than one file",
-        ),
-        (
-            Devices::Several,
-            8,
-            67.0,
-            "8 files on several volumes: 67% faster than one file",
-        ),
-        (
-            Devices::Nul,
-            8,
-            70.0,
-            "8 files to NUL: 70% faster than one file",
-        ),
-    ] {
-        match (mean(1, devices), mean(stripes, devices)) {
-            (Some(one), Some(several)) => {
-                let ours = 100.0 * (1.0 - several / one);
-                let text = match ours >= 0.0 {
-                    true => format!("{ours:.0}% faster here"),
-                    false => format!("{:.0}% slower here", -ours),
-                };
-                found.push((words.to_owned(), text, Some(ours >= gain / 3.0)));
-            }
-            _ => found.push((words.to_owned(), "not among these runs".to_owned(), None)),
-        }
+    GAINS.iter().map(one).collect()
+}
+
+/// What these runs have for a published gain, and whether they agree: by the intervals of the ratios within
+/// blocks, and by a gain of a third of the published one at least.
+fn compared(
+    results: &Results,
+    gain: &Gain,
+    (one, four, several): (&str, &str, &str),
+) -> (String, Option<bool>) {
+    let absent = || ("not among these runs".to_owned(), None);
+    let Some((against_one, interval)) = paired::ratio(results, several, one) else {
+        return absent();
+    };
+    let percent = |ratio: f64| {
+        let ours = 100.0 * (1.0 - ratio);
+        let word = if ours >= 0.0 { "faster" } else { "slower" };
+        format!("{:.0}% {word}", ours.abs())
+    };
+    let is_open = interval.contains(1.0);
+    let gained = 100.0 * (1.0 - against_one) >= gain.percent / 3.0;
+    let first = (!is_open).then_some(gained);
+    let ours = percent(against_one);
+    if !gain.is_slower_than_four {
+        return (format!("{ours} here"), first);
     }
-    found
+    let Some((against_four, _)) = paired::ratio(results, several, four) else {
+        return (
+            format!("{ours} than one file here, 4 files not among these runs"),
+            None,
+        );
+    };
+    let ours = format!(
+        "{ours} than one file here, {} than 4",
+        percent(against_four)
+    );
+    let second = paired::is_larger(results, several, four);
+    (ours, paired::both(first, second))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::paired::tests::blocks;
+
+    #[test]
+    fn both_parts_of_a_statement_have_to_hold() {
+        let agrees = |four: [f64; 3], eight: [f64; 3]| {
+            let results = blocks(&[("1", [10.0, 10.2, 10.1]), ("4", four), ("8", eight)]);
+            compared(&results, &GAINS[1], ("1", "4", "8"))
+        };
+        // Faster than one, and slower than four.
+        let (ours, same) = agrees([5.0, 5.1, 5.2], [7.0, 7.1, 7.2]);
+        assert_eq!(same, Some(true), "{ours}");
+        assert!(
+            ours.starts_with("30% faster than one file here, ") && ours.ends_with("slower than 4")
+        );
+        // Faster than four as well: half of the statement is wrong.
+        assert_eq!(agrees([8.0, 8.1, 8.2], [7.0, 7.1, 7.2]).1, Some(false));
+        // Not to be distinguished from four.
+        assert_eq!(agrees([7.0, 7.3, 7.1], [7.1, 7.0, 7.2]).1, None);
+        // No difference from one shown: no agreement, whatever the mean.
+        assert_eq!(agrees([5.0, 5.1, 5.2], [7.0, 12.0, 6.0]).1, None);
+        let without = blocks(&[("1", [10.0, 10.2, 10.1]), ("8", [7.0, 7.1, 7.2])]);
+        let (ours, same) = compared(&without, &GAINS[1], ("1", "4", "8"));
+        assert!(
+            same.is_none() && ours.contains("4 files not among"),
+            "{ours}"
+        );
+        assert_eq!(compared(&without, &GAINS[0], ("1", "4", "4")).1, None);
+    }
 }

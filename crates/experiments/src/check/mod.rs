@@ -205,6 +205,8 @@ impl Experiment for Check {
             work: &BusyRows,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "check", context)?;
+        let (dop, _) = self.options.of_cell(cell);
+        run.threads = u32::try_from(dop).ok().map(|dop| dop + self.options.users);
         let seconds = run.response.unwrap_or(1.0).max(1e-6);
         let rate = *bytes as f64 / MIB / seconds;
         let processors = run.cpu_s.unwrap_or(0.0) / seconds;

@@ -1,6 +1,7 @@
 //! How the check scales, where its time goes, and the degree at which to cap it.
 
 use super::options::Mode;
+use crate::workloads::paired;
 use furrow_lab::results::{
     Chart, Curve, Panel, Point, Published, PublishedPoint, Results, Run, Section, SheetTable,
     Verdict,
@@ -117,35 +118,44 @@ fn modes(records: &[Record]) -> Vec<String> {
     modes
 }
 
-/// The least degree that is as good as the best.
-fn cap(cells: &[CellMeans]) -> Option<&CellMeans> {
-    let best = cells
-        .iter()
-        .map(|cell| cell.seconds)
-        .fold(f64::MAX, f64::min);
-    cells.iter().find(|cell| cell.seconds <= AS_GOOD * best)
+/// Degree and mode of a level.
+fn parsed(level: &str) -> Option<(u64, &str)> {
+    let (dop, mode) = level.split_once(" / ").unwrap_or((level, ""));
+    Some((dop.parse().ok()?, mode))
 }
 
-/// Whether a degree was shown to be faster than the least one.
-fn is_faster(results: &Results, mode: &str, cells: &[CellMeans], cell: &CellMeans) -> bool {
+/// The degree that the others of a mode are compared with: the one that was typed first.
+fn reference<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
+    let mut levels = results.levels.iter().filter_map(|l| parsed(&l.level));
+    match levels.find(|(_, of)| of.is_empty() || *of == mode) {
+        Some((dop, _)) => cells.iter().find(|cell| cell.dop == dop),
+        // One degree alone: the levels are modes.
+        None => cells.first(),
+    }
+}
+
+/// Whether a degree was shown to be faster than the one that the others are compared with.
+fn is_faster(results: &Results, mode: &str, reference: &CellMeans, cell: &CellMeans) -> bool {
     let dop = cell.dop.to_string();
     let alone = || {
         let verdict = results.level(&dop)?.verdict?;
         Some(verdict == Verdict::Better)
     };
     let is_shown = results.is_shown_along(mode, &dop).or_else(alone);
-    let least = cells.first().map_or(0.0, |least| least.seconds);
-    is_shown == Some(true) && cell.seconds < least
+    is_shown == Some(true) && cell.seconds < reference.seconds
 }
 
-/// The degree to cap a check at: the least that is as good as the best, where any is shown to be faster than
-/// the least.
+/// The degree to cap a check at: the least that is as good as the best, among those that are shown to be
+/// faster than the one that was typed first.
 fn shown_cap<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
-    let mut others = cells.iter().skip(1);
-    others
-        .any(|cell| is_faster(results, mode, cells, cell))
-        .then(|| cap(cells))
-        .flatten()
+    let reference = reference(results, mode, cells)?;
+    let faster = || {
+        cells
+            .iter()
+            .filter(|cell| is_faster(results, mode, reference, cell))
+    };
+    let best = faster().map(|cell| cell.seconds).fold(f64::MAX, f64::min);
+    faster().find(|cell| cell.seconds <= AS_GOOD * best)
 }
 
 /// The serial share by Amdahl's law, least squares through degree 1: `t(n) = t(1) (s + (1 - s) / n)`.
@@ -178,10 +188,10 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     });
     let verdict = |(mode, cells): &(String, Vec<CellMeans>)| {
         let Some(cap) = shown_cap(results, mode, cells) else {
-            let least = cells.first()?;
+            let reference = reference(results, mode, cells)?;
             return Some(format!(
                 "{mode}: no degree is shown to be faster than {} ({:.0} MB/s)",
-                least.dop, least.rate
+                reference.dop, reference.rate
             ));
         };
         let serial = serial_share(cells);
@@ -196,17 +206,22 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             cap.dop, cap.rate
         ))
     };
-    let finding = match (shown_cap(results, first, cells), cells.first()) {
+    let finding = match (
+        shown_cap(results, first, cells),
+        reference(results, first, cells),
+    ) {
         (Some(cap), _) => format!(
             "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{cpus}.",
             cap.dop, cap.seconds, cap.rate
         ),
-        (None, Some(least)) => format!(
+        (None, Some(reference)) => format!(
             "No degree is shown to make a check ({first}) faster than degree {} does: {:.2} s, {:.0} \
              MB/s{cpus}.",
-            least.dop, least.seconds, least.rate
+            reference.dop, reference.seconds, reference.rate
         ),
-        (None, None) => "No run has figures.".to_owned(),
+        (None, None) => format!(
+            "The degree that the others of a check ({first}) are compared with has no good run{cpus}."
+        ),
     };
     vec![Section {
         heading: "How the check scales".to_owned(),
@@ -279,57 +294,99 @@ fn table(by_mode: &[(String, Vec<CellMeans>)]) -> SheetTable {
     }
 }
 
-/// The published shape of a full check.
-pub(super) fn published(results: &Results) -> Published {
+/// The published time of a level, where one is known: that of degree 1 in full is 1.
+fn published_time(level: &str) -> Option<f64> {
+    let (dop, mode) = parsed(level)?;
+    let is_full = mode.is_empty() || mode == Mode::Full.word();
+    let found = FULL.iter().find(|(known, _)| is_full && *known == dop)?;
+    Some(found.1)
+}
+
+/// The published times over that of the baseline of these runs; none where it is not among them.
+fn points(results: &Results) -> Vec<PublishedPoint> {
+    let Some(base) = results.baseline().and_then(|l| published_time(&l.level)) else {
+        return Vec::new();
+    };
     let point = |level: &furrow_lab::results::LevelResult| {
-        let (dop, mode) = level
-            .level
-            .split_once(" / ")
-            .unwrap_or((&level.level, "full"));
-        let found = FULL
-            .iter()
-            .find(|(known, _)| mode == "full" && known.to_string() == dop)?;
         Some(PublishedPoint {
             level: level.level.clone(),
-            ratio: found.1,
+            ratio: published_time(&level.level)? / base,
             stated: false,
         })
     };
+    results.levels.iter().filter_map(point).collect()
+}
+
+type Statement = (String, String, Option<bool>);
+
+/// Degree 8 can only be the fastest where lower and higher degrees ran.
+fn fastest_at_eight(results: &Results, full: &[CellMeans]) -> Statement {
+    let best = shown_cap(results, Mode::Full.word(), full).map(|cell| cell.dop);
+    let ran = |of: fn(&u64) -> bool| full.iter().any(|cell| of(&cell.dop));
+    let around = ran(|dop| *dop < 8) && ran(|dop| *dop == 8) && ran(|dop| *dop > 8);
+    let ours = match best {
+        _ if !around => "not compared: needs degree 8 with a lower and a higher one".to_owned(),
+        Some(dop) => format!("degree {dop} here"),
+        None => "no degree is shown to be faster than the first".to_owned(),
+    };
+    let text = "A full check is fastest at degree 8".to_owned();
+    (text, ours, best.filter(|_| around).map(|dop| dop == 8))
+}
+
+/// By the ratios within blocks of each degree that ran both ways.
+fn physical_is_faster(results: &Results, full: &[CellMeans], physical: &[CellMeans]) -> Statement {
+    let key = |dop: u64, mode: Mode| {
+        let key = format!("{dop} / {}", mode.word());
+        // One degree alone: the levels are modes.
+        if results.level(&key).is_some() {
+            key
+        } else {
+            mode.word().to_owned()
+        }
+    };
+    let of = |cell: &CellMeans| {
+        paired::is_larger(
+            results,
+            &key(cell.dop, Mode::Full),
+            &key(cell.dop, Mode::Po),
+        )
+    };
+    let in_both = full
+        .iter()
+        .filter(|cell| physical.iter().any(|po| po.dop == cell.dop));
+    let each: Vec<Option<bool>> = in_both.map(of).collect();
+    let shown = each
+        .iter()
+        .filter(|is_faster| **is_faster == Some(true))
+        .count();
+    let ours = match each.len() {
+        0 => "not among these runs".to_owned(),
+        all => format!("shown at {shown} of {all} degrees"),
+    };
+    let same = each.iter().copied().reduce(paired::both).flatten();
+    let text = "PHYSICAL_ONLY is faster than a full check at every degree".to_owned();
+    (text, ours, same)
+}
+
+/// The published shape of a full check.
+pub(super) fn published(results: &Results) -> Published {
     let records = records(results);
     let full = cells(&records, Mode::Full.word());
     let physical = cells(&records, Mode::Po.word());
-    let best = cap(&full).map(|cell| cell.dop);
-    let faster = full
-        .iter()
-        .zip(&physical)
-        .all(|(full, po)| po.seconds < full.seconds);
-    let both = !full.is_empty() && !physical.is_empty();
-    let ours = match best {
-        Some(dop) => format!("degree {dop} here"),
-        None => "not among these runs".to_owned(),
-    };
     Published {
         source: "Paul S. Randal, CHECKDB on solid-state drives".to_owned(),
         setting: "a database of 500 GB over 8 files on two drives, 16 cores with 32 threads"
             .to_owned(),
-        points: results.levels.iter().filter_map(point).collect(),
+        // Without a full check among the modes the levels are degrees of another one.
+        points: if full.is_empty() {
+            Vec::new()
+        } else {
+            points(results)
+        },
         approximate: true,
         comparisons: vec![
-            (
-                "A full check is fastest at degree 8".to_owned(),
-                ours,
-                best.map(|dop| dop == 8),
-            ),
-            (
-                "PHYSICAL_ONLY is faster than a full check at every degree".to_owned(),
-                if both {
-                    "compared at each degree"
-                } else {
-                    "not among these runs"
-                }
-                .to_owned(),
-                both.then_some(faster),
-            ),
+            fastest_at_eight(results, &full),
+            physical_is_faster(results, &full, &physical),
         ],
     }
 }
@@ -337,6 +394,7 @@ pub(super) fn published(results: &Results) -> Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_lab::results::LevelResult;
 
     fn cell(dop: u64, seconds: f64) -> CellMeans {
         CellMeans {
@@ -347,8 +405,25 @@ mod tests {
         }
     }
 
+    /// Levels in the order in which they were typed, with their verdicts.
+    fn results(levels: &[(u64, Option<Verdict>)]) -> Results {
+        let level = |&(dop, verdict): &(u64, Option<Verdict>)| LevelResult {
+            level: dop.to_string(),
+            verdict,
+            ..LevelResult::default()
+        };
+        Results {
+            levels: levels.iter().map(level).collect(),
+            ..Results::default()
+        }
+    }
+
     #[test]
-    fn the_cap_is_the_least_degree_that_is_as_good_as_the_best() {
+    fn the_cap_is_the_least_of_the_degrees_that_are_shown_to_be_faster() {
+        let (better, unknown) = (Some(Verdict::Better), Some(Verdict::CannotTell));
+        let found = |levels: &[(u64, Option<Verdict>)], cells: &[CellMeans]| {
+            shown_cap(&results(levels), "full", cells).map(|cell| cell.dop)
+        };
         let cells = [
             cell(1, 10.0),
             cell(2, 5.5),
@@ -356,7 +431,31 @@ mod tests {
             cell(8, 2.98),
             cell(16, 3.2),
         ];
-        assert_eq!(cap(&cells).map(|cell| cell.dop), Some(4));
+        let all = [
+            (1, None),
+            (2, better),
+            (4, better),
+            (8, better),
+            (16, better),
+        ];
+        assert_eq!(found(&all, &cells), Some(4));
+        // A degree that was lucky by 3% and is not shown to be faster is no cap.
+        let cells = [cell(1, 10.0), cell(2, 9.0), cell(16, 8.7)];
+        let lucky = [(1, None), (2, better), (16, unknown)];
+        assert_eq!(found(&lucky, &cells), Some(2));
+        let none = [(1, None), (2, unknown), (16, unknown)];
+        assert_eq!(found(&none, &cells), None);
+    }
+
+    #[test]
+    fn degrees_are_compared_with_the_one_that_was_typed_first() {
+        // --dop 8,1,2: both others are shown to be slower than 8; 2 is faster than 1, which nothing compared.
+        let worse = Some(Verdict::Worse);
+        let results = results(&[(8, None), (1, worse), (2, worse)]);
+        let cells = [cell(1, 10.0), cell(2, 6.0), cell(8, 3.0)];
+        let found = reference(&results, "full", &cells);
+        assert_eq!(found.map(|cell| cell.dop), Some(8));
+        assert!(shown_cap(&results, "full", &cells).is_none());
     }
 
     #[test]
@@ -365,5 +464,51 @@ mod tests {
         let cells = [at(1), at(2), at(4), at(8)];
         assert!((serial_share(&cells).unwrap() - 0.2).abs() < 1e-9);
         assert_eq!(serial_share(&cells[..1]), None);
+    }
+
+    #[test]
+    fn published_times_are_those_against_the_baseline_of_these_runs() {
+        let ratios = |levels: &[(u64, Option<Verdict>)]| -> Vec<f64> {
+            let mut results = results(levels);
+            results.levels[0].is_baseline = true;
+            points(&results).iter().map(|point| point.ratio).collect()
+        };
+        assert_eq!(ratios(&[(1, None), (2, None)]), [1.0, 0.57]);
+        assert_eq!(
+            ratios(&[(2, None), (4, None), (8, None)]),
+            [1.0, 0.33 / 0.57, 0.19 / 0.57]
+        );
+        assert!(ratios(&[(3, None), (8, None)]).is_empty());
+    }
+
+    #[test]
+    fn the_highest_degree_that_ran_is_not_called_the_fastest_of_all() {
+        let better = Some(Verdict::Better);
+        let cells = [cell(2, 10.0), cell(4, 6.0), cell(8, 3.0), cell(16, 3.5)];
+        let levels = [(2, None), (4, better), (8, better), (16, better)];
+        let (.., same) = fastest_at_eight(&results(&levels[..3]), &cells[..3]);
+        assert_eq!(same, None);
+        let (.., same) = fastest_at_eight(&results(&levels), &cells);
+        assert_eq!(same, Some(true));
+    }
+
+    #[test]
+    fn physical_only_is_compared_degree_by_degree_with_intervals() {
+        use crate::workloads::paired::tests::blocks;
+        let cells = [cell(1, 10.0), cell(2, 6.0)];
+        let said = |two: [f64; 3]| {
+            let results = blocks(&[
+                ("1 / full", [10.0, 10.1, 10.2]),
+                ("1 / po", [5.0, 5.1, 5.2]),
+                ("2 / full", [6.0, 6.1, 6.2]),
+                ("2 / po", two),
+            ]);
+            physical_is_faster(&results, &cells, &cells).2
+        };
+        assert_eq!(said([3.0, 3.1, 3.2]), Some(true));
+        assert_eq!(said([7.0, 7.1, 7.2]), Some(false));
+        assert_eq!(said([5.0, 6.5, 6.2]), None);
+        let results = blocks(&[("1 / full", [1.0; 3])]);
+        assert_eq!(physical_is_faster(&results, &cells, &[]).2, None);
     }
 }

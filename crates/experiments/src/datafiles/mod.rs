@@ -316,7 +316,8 @@ impl Experiment for DataFiles {
             .into()
     }
 
-    fn ceiling_for(&self, category: &str, history: &History) -> Option<Ceiling> {
-        Some(ceilings::ceiling(Bound::of_category(category)?, history))
+    fn ceiling_for(&self, category: &str, level: &str, history: &History) -> Option<Ceiling> {
+        let bound = Bound::of_category(category)?;
+        Some(ceilings::ceiling_at(bound, level, history))
     }
 }

@@ -1,14 +1,35 @@
 //! The published result, and which parts of it these runs confirm.
 
 use super::Options;
+use crate::workloads::paired::is_larger;
+use furrow_lab::report::derive::{Balance, Spread};
 use furrow_lab::results::{Published, PublishedPoint, Results, WaitTotal};
-use furrow_stats::special::t_quantile;
-use furrow_stats::{mean, std_dev};
 
 /// The published figures: numbers if they are stated, otherwise directions. Each statement of the source is
 /// compared with the measurement.
 pub(super) fn published(options: &Options, results: &Results) -> Published {
     let several = options.places.volumes.len() > 1;
+    let layout = if several {
+        "the files in turn on two arrays of four drives each"
+    } else {
+        "all files on one array of eight drives"
+    };
+    let baseline = results.baseline().map_or("", |level| level.level.as_str());
+    Published {
+        source: "Paul S. Randal, Benchmarking: do multiple data files make a difference?"
+            .to_string(),
+        setting: format!(
+            "100 GB inserted by 16 connections into 160 GB of pre-sized files, one row a page, {layout} \
+             (RAID 10, 15k SCSI, iSCSI), the log on an array of its own; means of five runs"
+        ),
+        points: points(baseline, &options.files, several),
+        approximate: true,
+        comparisons: comparisons(results),
+    }
+}
+
+/// The published times over that of the baseline of these runs; none where it is not among them.
+fn points(baseline: &str, files: &[u64], several: bool) -> Vec<PublishedPoint> {
     let points: &[(&str, f64, bool)] = if several {
         &[
             ("1", 1.0, true),
@@ -26,31 +47,18 @@ pub(super) fn published(options: &Options, results: &Results) -> Published {
             ("16", 0.98, false),
         ]
     };
-    let points = points
+    let Some(&(_, base, base_stated)) = points.iter().find(|(level, ..)| *level == baseline) else {
+        return Vec::new();
+    };
+    points
         .iter()
-        .filter(|(level, _, _)| options.files.iter().any(|n| n.to_string() == *level))
+        .filter(|(level, _, _)| files.iter().any(|n| n.to_string() == *level))
         .map(|&(level, ratio, stated)| PublishedPoint {
             level: level.to_string(),
-            ratio,
-            stated,
+            ratio: ratio / base,
+            stated: stated && base_stated,
         })
-        .collect();
-    let layout = if several {
-        "the files in turn on two arrays of four drives each"
-    } else {
-        "all files on one array of eight drives"
-    };
-    Published {
-        source: "Paul S. Randal, Benchmarking: do multiple data files make a difference?"
-            .to_string(),
-        setting: format!(
-            "100 GB inserted by 16 connections into 160 GB of pre-sized files, one row a page, {layout} \
-             (RAID 10, 15k SCSI, iSCSI), the log on an array of its own; means of five runs"
-        ),
-        points,
-        approximate: true,
-        comparisons: comparisons(results),
-    }
+        .collect()
 }
 
 fn comparisons(results: &Results) -> Vec<(String, String, Option<bool>)> {
@@ -71,12 +79,18 @@ fn ratio(results: &Results, key: &str) -> Option<f64> {
     results.level(key)?.ratio
 }
 
+/// The ratio of a level to one file, where one file is what levels are compared with.
+fn against_one(results: &Results, key: &str) -> Option<f64> {
+    let baseline = results.baseline()?;
+    (baseline.level == "1").then(|| ratio(results, key))?
+}
+
 fn percent(ratio: f64) -> String {
     format!("{:+.1}%", 100.0 * (ratio - 1.0))
 }
 
 fn eight_is_faster(results: &Results) -> Statement {
-    let ours = ratio(results, "8")?;
+    let ours = against_one(results, "8")?;
     let decided = results
         .level("8")?
         .interval
@@ -90,29 +104,11 @@ fn sixteen_is_not_best(results: &Results) -> Statement {
     let (eight, sixteen) = (ratio(results, "8")?, ratio(results, "16")?);
     let said = format!("8 files {}, 16 files {}", percent(eight), percent(sixteen));
     let text = "16 files are slower than 8.".to_string();
-    Some((text, said, is_slower(results, "16", "8")))
-}
-
-/// Whether one level takes longer than another, by the differences within blocks; `None` if their 95%
-/// interval includes both directions.
-fn is_slower(results: &Results, level: &str, other: &str) -> Option<bool> {
-    let log_in = |key: &str, block: u32| {
-        let mut runs = results.good_runs(key).filter(|run| run.block == block);
-        runs.next()?.response.map(f64::ln)
-    };
-    let difference = |block| Some(log_in(level, block)? - log_in(other, block)?);
-    let differences: Vec<f64> = (1..=results.plan.blocks).filter_map(difference).collect();
-    if differences.len() < 2 {
-        return None;
-    }
-    let n = differences.len() as f64;
-    let reach = t_quantile(0.975, n - 1.0) * std_dev(&differences) / n.sqrt();
-    let middle = mean(&differences);
-    (middle.abs() > reach).then_some(middle > 0.0)
+    Some((text, said, is_larger(results, "16", "8")))
 }
 
 fn two_is_no_gain(results: &Results) -> Statement {
-    let ours = ratio(results, "2")?;
+    let ours = against_one(results, "2")?;
     let several = results
         .plan
         .settings
@@ -194,60 +190,79 @@ fn top_waits(results: &Results) -> Statement {
 }
 
 fn written_evenly(results: &Results) -> Statement {
-    let balances = furrow_lab::report::derive::Balance::of(results);
-    let spread = balances
-        .iter()
-        .filter_map(|b| b.spread)
-        .fold(None, |most: Option<f64>, spread| {
-            Some(most.map_or(spread, |m| m.max(spread)))
-        })?;
+    let balances = Balance::of(results);
+    let worst = Balance::worst(&balances)?;
+    let (said, same) = match worst.spread {
+        Spread::OneFile | Spread::NothingWritten => return None,
+        Spread::Ratio(ratio) => (
+            format!("the most written file got {ratio:.2} times the least written one"),
+            ratio < 1.05,
+        ),
+        Spread::Idle(idle) => (
+            format!("{idle} of {} files got nothing", worst.files.len()),
+            false,
+        ),
+    };
     let text = "Files of equal size are filled evenly (proportional fill).";
-    let said = format!("the most written file got {spread:.2} times the least written one");
-    Some((text.to_string(), said, Some(spread < 1.05)))
+    Some((text.to_string(), said, Some(same)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_lab::results::{PlanInfo, Run};
+    use crate::workloads::paired::tests::blocks;
 
-    fn results(runs: &[(&str, u32, f64)]) -> Results {
-        let run = |&(level, block, seconds): &(&str, u32, f64)| Run {
-            level: level.to_string(),
-            block,
-            response: Some(seconds),
-            ..Run::default()
-        };
-        Results {
-            plan: PlanInfo {
-                blocks: 3,
-                ..PlanInfo::default()
-            },
-            runs: runs.iter().map(run).collect(),
-            ..Results::default()
-        }
+    fn said(levels: &[(&str, [f64; 3])]) -> Vec<String> {
+        let all = comparisons(&blocks(levels));
+        all.into_iter().map(|(text, ..)| text).collect()
     }
 
     #[test]
-    fn a_level_is_called_slower_only_where_the_blocks_agree() {
-        let clear = results(&[
-            ("8", 1, 10.0),
-            ("16", 1, 11.0),
-            ("8", 2, 20.0),
-            ("16", 2, 22.1),
-            ("8", 3, 15.0),
-            ("16", 3, 16.4),
-        ]);
-        assert_eq!(is_slower(&clear, "16", "8"), Some(true));
-        assert_eq!(is_slower(&clear, "8", "16"), Some(false));
-        let mixed = results(&[
-            ("8", 1, 10.0),
-            ("16", 1, 11.0),
-            ("8", 2, 20.0),
-            ("16", 2, 18.0),
-            ("8", 3, 15.0),
-        ]);
-        assert_eq!(is_slower(&mixed, "16", "8"), None);
-        assert_eq!(is_slower(&results(&[]), "16", "8"), None);
+    fn statements_about_one_file_need_one_file_as_the_baseline() {
+        let levels = [
+            ("4", [10.0, 10.1, 10.2]),
+            ("2", [10.3, 10.4, 10.5]),
+            ("8", [9.4, 9.5, 9.6]),
+        ];
+        assert!(said(&levels).is_empty(), "{:?}", said(&levels));
+        let levels = [
+            ("1", [10.0, 10.1, 10.2]),
+            ("2", [10.3, 10.4, 10.5]),
+            levels[2],
+        ];
+        let mut results = blocks(&levels);
+        for (level, ratio) in results
+            .levels
+            .iter_mut()
+            .zip([None, Some(1.03), Some(0.94)])
+        {
+            level.ratio = ratio;
+        }
+        assert_eq!(comparisons(&results).len(), 2);
+    }
+
+    #[test]
+    fn published_ratios_are_those_against_the_baseline_of_these_runs() {
+        let ratios = |baseline: &str, files: &[u64]| -> Vec<(String, f64)> {
+            let found = points(baseline, files, true);
+            found
+                .into_iter()
+                .map(|point| (point.level, point.ratio))
+                .collect()
+        };
+        let found = ratios("4", &[4, 2, 8]);
+        let wanted = [("2", 0.98 / 0.96), ("4", 1.0), ("8", 0.94 / 0.96)];
+        assert_eq!(found.len(), 3);
+        for ((level, ratio), (key, want)) in found.iter().zip(wanted) {
+            assert!(level == key && (ratio - want).abs() < 1e-9, "{found:?}");
+        }
+        assert_eq!(
+            ratios("1", &[1, 8]),
+            [("1".to_owned(), 1.0), ("8".to_owned(), 0.94)]
+        );
+        assert!(
+            ratios("3", &[3, 8]).is_empty(),
+            "nothing is published about 3 files"
+        );
     }
 }

@@ -99,9 +99,14 @@ fn gains(records: &[Record]) -> Vec<(Record, u64, f64, f64)> {
     gains
 }
 
+/// The largest effect, a gain or a loss.
+fn largest(gains: &[(Record, u64, f64, f64)]) -> Option<&(Record, u64, f64, f64)> {
+    gains.iter().max_by(|a, b| a.2.abs().total_cmp(&b.2.abs()))
+}
+
 pub(super) fn sections(mode: Mode, results: &Results) -> Vec<Section> {
     let gains = gains(&records(results));
-    let Some(most) = gains.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
+    let Some(most) = largest(&gains) else {
         return Vec::new();
     };
     let label = match mode {
@@ -213,5 +218,27 @@ pub(super) fn published(results: &Results) -> Published {
         points: Vec::new(),
         approximate: true,
         comparisons: comparisons.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_largest_effect_may_be_a_loss() {
+        let record = |offset: u64, iops: f64| Record {
+            reads: 100,
+            depth: 8,
+            stripe: 65_536,
+            unit: 65_536,
+            offset,
+            iops,
+            mean_ns: 1_000,
+        };
+        let records = [record(0, 100.0), record(512, 70.0), record(1024, 103.0)];
+        let gains = gains(&records);
+        let most = largest(&gains).unwrap();
+        assert!(most.1 == 512 && (most.2 + 30.0).abs() < 1e-9, "{most:?}");
     }
 }

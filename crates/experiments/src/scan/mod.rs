@@ -173,9 +173,14 @@ impl Scan {
 
     /// The statement of a cell.
     fn text_of(&self, cell: &Cell) -> String {
+        self.query_of(cell).text_at(self.dop_of(cell))
+    }
+
+    /// Threads that a scan of a cell is divided among.
+    fn dop_of(&self, cell: &Cell) -> u32 {
         let of_cell = cell.count(DOP).and_then(|dop| u32::try_from(dop).ok());
         let dop = of_cell.or_else(|| self.options.dops.first().copied());
-        self.query_of(cell).text_at(dop.unwrap_or(1))
+        dop.unwrap_or(1)
     }
 
     /// Fails where a count does not find all rows.
@@ -376,6 +381,7 @@ impl Experiment for Scan {
             work,
         };
         let mut run = beside::run(target, &statement, "scan", context)?;
+        run.threads = Some(self.options.sessions * self.dop_of(cell) + self.options.beside);
         let seconds = run.response.unwrap_or(1.0).max(1e-9);
         let read: u64 = run.files.iter().map(|file| file.bytes_read).sum();
         let mut figures = Vec::new();

@@ -2,6 +2,7 @@
 
 use super::options::{Options, Setting};
 use crate::workloads::order_entry::Churn;
+use crate::workloads::paired::ratio;
 use furrow_lab::results::{Interval, Published, Results};
 
 type Statement = Option<(String, String, Option<bool>)>;
@@ -38,29 +39,6 @@ fn key(options: &Options, setting: Setting) -> String {
     part(options.files.len() > 1, setting.files.to_string());
     part(options.churn.len() > 1, setting.churn.word().to_owned());
     parts.join(" / ")
-}
-
-/// The ratio of one level's throughput to another's, with a 95% interval of the ratios within blocks.
-fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64, Interval)> {
-    let in_block = |key: &str, block: u32| {
-        let mut runs = results.good_runs(key).filter(|run| run.block == block);
-        runs.next()?.response.map(f64::ln)
-    };
-    let of_block = |block| Some(in_block(level, block)? - in_block(other, block)?);
-    let logs: Vec<f64> = (1..=results.plan.blocks).filter_map(of_block).collect();
-    if logs.len() < 2 {
-        return None;
-    }
-    let n = logs.len() as f64;
-    let middle = furrow_stats::mean(&logs);
-    let reach =
-        furrow_stats::special::t_quantile(0.975, n - 1.0) * furrow_stats::std_dev(&logs) / n.sqrt();
-    let interval = Interval {
-        low: (middle - reach).exp(),
-        high: (middle + reach).exp(),
-        confidence: 0.95,
-    };
-    Some((middle.exp(), interval))
 }
 
 /// One file against four, at the most users, with this churn.

@@ -290,12 +290,18 @@ struct Use {
     limit: Option<f64>,
 }
 
+/// The use of each level; warm-ups and failed runs do not count.
 fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
-    let factors = &history.plan.factors;
-    let cells = history.plan.cells();
+    let planned = history.plan.runs();
+    let runs: Vec<&Run> = planned
+        .iter()
+        .filter(|run| run.block > 0)
+        .filter_map(|run| history.runs.get(&run.id))
+        .filter(|run| run.status().is_good())
+        .filter_map(|run| run.record.as_ref())
+        .collect();
     let use_of = |level: String| {
-        let runs = history.runs.values().filter_map(|run| run.record.as_ref());
-        let runs = runs.filter(|run| run.level == level);
+        let runs = runs.iter().filter(|run| run.level == level);
         let figures: Vec<(f64, f64)> = runs.filter_map(|run| used(run, bound)).collect();
         if figures.is_empty() {
             return None;
@@ -309,6 +315,8 @@ fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
             limit: at_size(curve, write_bytes),
         })
     };
+    let factors = &history.plan.factors;
+    let cells = history.plan.cells();
     cells
         .iter()
         .filter_map(|cell| use_of(cell.key(factors)))
@@ -322,7 +330,20 @@ pub(crate) fn ceiling(bound: Bound, history: &History) -> Ceiling {
     let closest = uses(bound, &curve, history)
         .into_iter()
         .max_by(|a, b| share(a).total_cmp(&share(b)));
-    let limit = match &closest {
+    with_use(bound, &curve, closest, history)
+}
+
+/// A limit and the use that one level made of it.
+pub(crate) fn ceiling_at(bound: Bound, level: &str, history: &History) -> Ceiling {
+    let curve = best_by_size(bound, history);
+    let of_level = uses(bound, &curve, history)
+        .into_iter()
+        .find(|used| used.level == level);
+    with_use(bound, &curve, of_level, history)
+}
+
+fn with_use(bound: Bound, curve: &[(f64, f64)], of: Option<Use>, history: &History) -> Ceiling {
+    let limit = match &of {
         Some(used) => used.limit,
         None => curve.last().map(|point| point.1),
     };
@@ -330,9 +351,9 @@ pub(crate) fn ceiling(bound: Bound, history: &History) -> Ceiling {
         name: bound.name().to_string(),
         unit: "MB/s".to_string(),
         limit: limit.map(|rate| rate / MIB),
-        used: closest.as_ref().map(|used| used.rate / MIB),
-        note: how(bound, closest.as_ref(), history),
-        level: closest.map(|used| used.level).unwrap_or_default(),
+        used: of.as_ref().map(|used| used.rate / MIB),
+        note: how(bound, of.as_ref(), history),
+        level: of.map(|used| used.level).unwrap_or_default(),
     }
 }
 
@@ -366,7 +387,7 @@ mod tests {
     use super::*;
     use furrow_io::MemoryVolume;
     use furrow_lab::design::Factor;
-    use furrow_lab::journal::{Event, Line};
+    use furrow_lab::journal::{Event, Line, Outcome};
     use furrow_lab::plan::Plan;
     use furrow_lab::results::FileIo;
     use std::path::Path;
@@ -428,7 +449,15 @@ mod tests {
     }
 
     fn history() -> History {
-        let plan = Plan::new("t", "t?", vec![Factor::counts("files", &[1, 2])], 1);
+        history_of(Plan::new(
+            "t",
+            "t?",
+            vec![Factor::counts("files", &[1, 2])],
+            1,
+        ))
+    }
+
+    fn history_of(plan: Plan) -> History {
         let event = Event::Plan {
             hash: plan.hash(),
             plan: Box::new(plan),
@@ -441,6 +470,18 @@ mod tests {
             event,
         };
         History::of(Path::new("/j"), &[line]).unwrap()
+    }
+
+    /// Takes a run that ended well.
+    fn measured(history: &mut History, run: u32, level: &str, (writes, kib): (u64, u64)) {
+        history.take(2, &metric(run, level, writes, kib));
+        let end = Event::RunEnd {
+            run,
+            attempt: 1,
+            outcome: Outcome::Done,
+            reason: String::new(),
+        };
+        history.take(3, &end);
     }
 
     /// A run of two seconds whose log took so many writes of so many KiB.
@@ -479,8 +520,8 @@ mod tests {
             history.take(1, &Event::Ceiling { run, probe });
         }
         // 16 MB/s in writes of 16 KB, of the 40 that such writes can make; 28 of 80 at 64 KB.
-        history.take(2, &metric(1, "1", 2000, 16));
-        history.take(3, &metric(2, "2", 900, 64));
+        measured(&mut history, 1, "1", (2000, 16));
+        measured(&mut history, 2, "2", (900, 64));
         let found = ceiling(Bound::Log, &history);
         assert_eq!(found.level, "1");
         assert!((found.limit.unwrap() - 40.0).abs() < 1e-9);
@@ -488,5 +529,32 @@ mod tests {
         assert!(found.note.contains("16 KB") && found.note.contains("the best of 2"));
         let data = ceiling(Bound::Data, &history);
         assert_eq!((data.limit, data.used), (None, None));
+    }
+
+    #[test]
+    fn the_use_of_a_limit_is_that_of_the_level_and_of_runs_that_count() {
+        let mut plan = Plan::new("t", "t?", vec![Factor::counts("files", &[1, 8])], 1);
+        plan.warm_up_runs = 1;
+        let mut history = history_of(plan);
+        let probe = CeilingProbe {
+            name: Bound::Log.name().to_string(),
+            write_bytes: 16 * 1024,
+            writers: 2,
+            bytes_per_s: 100.0 * MIB,
+        };
+        history.take(1, &Event::Ceiling { run: 1, probe });
+        // The warm-up used 99 of 100 MB/s, level 1 uses 40, level 8 uses 90.
+        let writes = |mb_per_s: u64| mb_per_s * 2 * 64;
+        measured(&mut history, 1, "1", (writes(99), 16));
+        measured(&mut history, 2, "1", (writes(40), 16));
+        measured(&mut history, 3, "8", (writes(90), 16));
+        // One that did not end.
+        history.take(4, &metric(4, "1", writes(99), 16));
+        let used = |ceiling: Ceiling| (ceiling.level, ceiling.used.unwrap().round());
+        assert_eq!(used(ceiling(Bound::Log, &history)), ("8".to_string(), 90.0));
+        let of_one = ceiling_at(Bound::Log, "1", &history);
+        assert_eq!(used(of_one), ("1".to_string(), 40.0));
+        let none = ceiling_at(Bound::Log, "4", &history);
+        assert_eq!((none.used, none.level.as_str()), (None, ""));
     }
 }

@@ -189,6 +189,8 @@ pub fn fill(run: &mut Run, worked: &Worked, unit: &str, piece: &str, volumes: &[
     run.workers = u32::try_from(worked.waits.len()).unwrap_or(u32::MAX);
     run.cpu_s = Some(worked.cpu_s);
     run.cpu_other_s = worked.cpu_other_s;
+    run.paused_us = Some(worked.paused_us);
+    run.queued_us = (!worked.is_closed).then_some(worked.queued_us);
     run.latency = vec![latency_of(piece, &worked.latency, worked.is_closed)];
     let of_sessions = worked.waits.iter();
     let of_sessions: Vec<_> = of_sessions.map(|(old, new)| delta(old, new)).collect();

@@ -103,6 +103,10 @@ pub struct Worked {
     pub latency: Histogram<u64>,
     /// Whether sessions waited for each answer before the next request.
     pub is_closed: bool,
+    /// Microseconds that all sessions slept because the load asks for it: pauses, or until a piece was due.
+    pub paused_us: u64,
+    /// Microseconds from when each piece was due until its session began it; 0 without a rate.
+    pub queued_us: u64,
     /// Waits of each session, during the load alone.
     pub waits: Vec<(Vec<WaitCounters>, Vec<WaitCounters>)>,
     /// Units of the least and the most served session at the moment the first one ended.
@@ -203,9 +207,19 @@ impl<'a> Shared<'a> {
     }
 }
 
+/// The pieces of work of one session, and the time in which it did none because the load asked for it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Tally {
+    pieces: u64,
+    /// Slept before a piece: its pause, or until it was due.
+    paused_us: u64,
+    /// From when each piece was due until it was begun.
+    queued_us: u64,
+}
+
 struct Ended {
     end: Moment,
-    pieces: u64,
+    tally: Tally,
     #[expect(
         dead_code,
         reason = "a session stays open until its waits have been read"
@@ -335,21 +349,21 @@ fn worker(
         }
     }
     shared.running.fetch_sub(1, Ordering::Release);
-    let pieces = result.ok()?;
+    let tally = result.ok()?;
     Some(Ended {
         end,
-        pieces,
+        tally,
         session,
     })
 }
 
-/// Works until the load ends; gives the pieces of work done.
+/// Works until the load ends; gives what was done.
 fn work_on(
     session: &mut dyn Session,
     job: &mut dyn Job,
     place: usize,
     shared: &Shared<'_>,
-) -> Result<u64, TargetError> {
+) -> Result<Tally, TargetError> {
     shared.wait_for_go();
     let start = shared.start.lock().unwrap_or_else(Moment::now);
     let load = shared.load;
@@ -357,37 +371,50 @@ fn work_on(
     let mut left = units.map_or(u64::MAX, |units| share_of(units, load.sessions, place));
     let seconds = load.end.seconds();
     let over = seconds.map(|seconds| start.after(Duration::from_secs_f64(seconds.max(0.0))));
-    let mut pieces = 0;
+    let mut tally = Tally::default();
     while left > 0 && !shared.must_stop() && over.is_none_or(|over| Moment::now() < over) {
         let from = match load.rate {
             None => match job.pause() {
                 Duration::ZERO => Moment::now(),
-                pause if !wait_until(Moment::now().after(pause), over, shared) => break,
+                pause if !wait_until(Moment::now().after(pause), over, shared, &mut tally) => break,
                 _ => Moment::now(),
             },
             Some(rate) => {
-                let due =
-                    (pieces * u64::from(load.sessions) + place as u64) as f64 / rate.max(1e-9);
-                let due = start.after(Duration::from_secs_f64(due));
-                if !wait_until(due, over, shared) {
+                let before = tally.pieces * u64::from(load.sessions) + place as u64;
+                let due = start.after(Duration::from_secs_f64(before as f64 / rate.max(1e-9)));
+                if !wait_until(due, over, shared, &mut tally) {
                     break;
                 }
+                tally.queued_us += due.elapsed_us();
                 due
             }
         };
         let done = job.next(session, left)?.max(1);
         shared.record(place, from.elapsed_us());
         left = left.saturating_sub(done);
-        pieces += 1;
+        tally.pieces += 1;
         if let Some(all) = shared.done.get(place) {
             all.fetch_add(done, Ordering::Relaxed);
         }
     }
-    Ok(pieces)
+    Ok(tally)
 }
 
-/// Sleeps until a unit is due; `false` where the load ends before.
-fn wait_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>) -> bool {
+/// Sleeps until a unit is due; `false` where the load ends before. The rest of such a load counts as slept.
+fn wait_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>, tally: &mut Tally) -> bool {
+    let begun = Moment::now();
+    if due <= begun {
+        return over.is_none_or(|over| begun < over) && !shared.must_stop();
+    }
+    let is_due = sleep_until(due, over, shared);
+    tally.paused_us += match over {
+        Some(over) if !is_due && !shared.must_stop() => over.since(begun).as_micros() as u64,
+        _ => begun.elapsed_us(),
+    };
+    is_due
+}
+
+fn sleep_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>) -> bool {
     loop {
         let now = Moment::now();
         if shared.must_stop() || over.is_some_and(|over| now >= over || due >= over) {
@@ -534,9 +561,11 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
     Ok(Worked {
         seconds: end.since_us(start).max(1) as f64 / 1e6,
         units: shared.units().iter().sum(),
-        pieces: ended.iter().map(|session| session.pieces).sum(),
+        pieces: ended.iter().map(|session| session.tally.pieces).sum(),
         latency,
         is_closed: shared.load.rate.is_none(),
+        paused_us: ended.iter().map(|session| session.tally.paused_us).sum(),
+        queued_us: ended.iter().map(|session| session.tally.queued_us).sum(),
         waits: Vec::new(),
         spread,
         looks: Vec::new(),
@@ -549,6 +578,42 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_session_counts_how_long_it_slept_until_work_was_due() {
+        let load = Load {
+            database: String::new(),
+            sessions: 1,
+            end: End::Seconds(3_600.0),
+            rate: Some(1.0),
+            unit: "rows",
+            looks_at_extents: false,
+        };
+        let cancel = AtomicBool::new(false);
+        let shared = Shared::new(&load, &cancel).unwrap();
+        let now = Moment::now();
+        let over = Some(now.after(Duration::from_secs(3_600)));
+        let slept = |due: Moment| {
+            let mut tally = Tally::default();
+            let is_due = wait_until(due, over, &shared, &mut tally);
+            (is_due, tally.paused_us)
+        };
+        assert_eq!(
+            slept(now),
+            (true, 0),
+            "due already: the session did not sleep"
+        );
+        let (is_due, us) = slept(Moment::now().after(Duration::from_millis(5)));
+        assert!(is_due && us >= 5_000, "{us}");
+        // Nothing more is due before the load ends: the session has nothing to do for the rest of it.
+        let (is_due, us) = slept(now.after(Duration::from_secs(7_200)));
+        assert!(
+            !is_due && (1_000_000_000..=3_600_000_000).contains(&us),
+            "{us}"
+        );
+        cancel.store(true, Ordering::Relaxed);
+        assert!(!slept(now).0);
+    }
 
     #[test]
     fn shares_add_up_to_all_units() {

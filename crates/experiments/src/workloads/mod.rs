@@ -11,6 +11,7 @@ pub mod load;
 pub mod order_entry;
 pub mod pace;
 pub(crate) mod page_latches;
+pub(crate) mod paired;
 pub mod place;
 pub(crate) mod prepared;
 pub mod script;

@@ -209,9 +209,10 @@ pub trait Experiment {
         Vec::new()
     }
 
-    /// The bound that a category of waits runs into: for log waits the rate of durable writes. With it
-    /// a cause can be called attributed, without it only likely.
-    fn ceiling_for(&self, _category: &str, _history: &History) -> Option<Ceiling> {
+    /// The bound that a category of waits runs into, with the use that the runs of a level made of it: for
+    /// log waits the rate of durable writes. With it a cause can be called attributed, without it only
+    /// likely.
+    fn ceiling_for(&self, _category: &str, _level: &str, _history: &History) -> Option<Ceiling> {
         None
     }
 

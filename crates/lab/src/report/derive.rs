@@ -29,6 +29,9 @@ pub struct LevelTime {
     pub waited_s: Vec<f64>,
     /// Seconds per worker in which it did not wait: running, or not accounted for.
     pub running_s: f64,
+    /// Whether sessions also slept until work was due, and runs did not record how long: then that is in
+    /// `running_s`.
+    pub hides_sleep: bool,
 }
 
 /// One wait type's time, by level.
@@ -63,6 +66,19 @@ fn per_worker<'a>(
     sums
 }
 
+/// Seconds per worker by category, with the time in which sessions slept because the load asks for it.
+fn per_category<'a>(runs: &[&'a Run]) -> BTreeMap<&'a str, f64> {
+    let mut sums = per_worker(runs, WaitTotal::bucket);
+    for run in runs {
+        if let Some((name, us)) = run.paused() {
+            let workers = f64::from(run.workers.max(1));
+            *sums.entry(name).or_insert(0.0) +=
+                to_f64(us) * 1e-6 / workers / to_f64(runs.len() as u64);
+        }
+    }
+    sums
+}
+
 /// Heaviest first, names as tie-breaker.
 fn by_weight(weights: BTreeMap<&str, f64>) -> Vec<String> {
     let mut list: Vec<(&str, f64)> = weights.into_iter().filter(|(_, w)| *w > 0.0).collect();
@@ -89,7 +105,7 @@ impl TimeSpent {
             .iter()
             .flat_map(|(_, runs)| runs.iter().copied())
             .collect();
-        let mut categories = by_weight(per_worker(&every, WaitTotal::bucket));
+        let mut categories = by_weight(per_category(&every));
         // A ninth category is shown by its own name: "other" of one thing would only hide it.
         let named = if categories.len() > NAMED_CATEGORIES + 1 {
             categories.truncate(NAMED_CATEGORIES);
@@ -120,7 +136,7 @@ impl TimeSpent {
 }
 
 fn level_time(level: &LevelResult, runs: &[&Run], names: &[String], named: usize) -> LevelTime {
-    let sums = per_worker(runs, WaitTotal::bucket);
+    let sums = per_category(runs);
     let mut waited_s: Vec<f64> = names
         .iter()
         .take(named)
@@ -137,6 +153,9 @@ fn level_time(level: &LevelResult, runs: &[&Run], names: &[String], named: usize
         elapsed_s,
         waited_s,
         running_s: (elapsed_s - all).max(0.0),
+        hides_sleep: runs
+            .iter()
+            .any(|run| run.is_open() && run.paused_us.is_none()),
     }
 }
 
@@ -177,8 +196,36 @@ pub struct Balance {
     pub files: Vec<FileShare>,
     /// The logs, summed likewise.
     pub log: Option<FileShare>,
-    /// Most written over least written data file; `None` below two files, infinite never.
-    pub spread: Option<f64>,
+    /// How the files differ.
+    pub spread: Spread,
+}
+
+/// How much the data files of a level differ in what was written to them, the worst last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, PartialOrd)]
+pub enum Spread {
+    /// Fewer than two data files.
+    #[default]
+    OneFile,
+    /// Several files, and nothing was written to any of them.
+    NothingWritten,
+    /// Bytes of the most written file over those of the least written one.
+    Ratio(f64),
+    /// So many of the files got nothing while others were written to.
+    Idle(usize),
+}
+
+impl Spread {
+    fn of(files: &[FileShare]) -> Spread {
+        let written = || files.iter().map(|file| file.bytes_written);
+        let most = written().fold(0.0, f64::max);
+        let least = written().fold(f64::INFINITY, f64::min);
+        match files.len() {
+            0 | 1 => Spread::OneFile,
+            _ if most <= 0.0 => Spread::NothingWritten,
+            _ if least <= 0.0 => Spread::Idle(written().filter(|bytes| *bytes <= 0.0).count()),
+            _ => Spread::Ratio(most / least),
+        }
+    }
 }
 
 /// One file's part.
@@ -217,6 +264,15 @@ impl Balance {
         results.levels.iter().filter_map(one).collect()
     }
 
+    /// The level whose files differ most; `None` where no level has file statistics.
+    pub fn worst(balances: &[Balance]) -> Option<&Balance> {
+        let order = |a: &&Balance, b: &&Balance| {
+            let order = a.spread.partial_cmp(&b.spread);
+            order.unwrap_or(std::cmp::Ordering::Equal)
+        };
+        balances.iter().max_by(order)
+    }
+
     fn of_level(level: &str, runs: &[&Run]) -> Balance {
         let mut files: BTreeMap<u32, Vec<(&Run, &FileIo)>> = BTreeMap::new();
         let mut log = Vec::new();
@@ -242,15 +298,7 @@ impl Balance {
                 1.0
             };
         }
-        let most = files
-            .iter()
-            .map(|file| file.bytes_written)
-            .fold(0.0, f64::max);
-        let least = files
-            .iter()
-            .map(|file| file.bytes_written)
-            .fold(f64::INFINITY, f64::min);
-        let spread = (files.len() > 1 && least > 0.0).then(|| most / least);
+        let spread = Spread::of(&files);
         let log = (!log.is_empty()).then(|| file_share(&log, runs.len()));
         Balance {
             level: level.to_owned(),
@@ -374,6 +422,27 @@ mod tests {
         assert_eq!(time.types[0].wait_type, "PAGELATCH_EX");
         assert!((time.types[0].share[0] - 16.0 / 28.0).abs() < 1e-9);
         assert!((time.types[0].signal_share - 0.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn time_that_the_load_lets_sessions_sleep_is_not_running() {
+        let mut results = results(vec![wait("WRITELOG", "Tran Log IO", 8_000_000)]);
+        results.runs[0].paused_us = Some(28_000_000);
+        let time = TimeSpent::of(&results);
+        assert_eq!(time.categories, [crate::results::THINKING, "Tran Log IO"]);
+        let level = time.at("1").unwrap();
+        assert!((level.waited_s[0] - 7.0).abs() < 1e-9);
+        assert!((level.running_s - 1.0).abs() < 1e-9);
+        assert!(!level.hides_sleep);
+        // With a rate it is something else; where it was not recorded, running is not claimed.
+        results.runs[0].latency = vec![crate::results::Latency {
+            count: 1,
+            ..Default::default()
+        }];
+        let time = TimeSpent::of(&results);
+        assert_eq!(time.categories[0], crate::results::NOT_DUE);
+        results.runs[0].paused_us = None;
+        assert!(TimeSpent::of(&results).levels[0].hides_sleep);
     }
 
     #[test]

@@ -96,6 +96,9 @@ pub struct Attribution {
     /// was shown: then the resource is what fills the time at every level.
     #[serde(default)]
     pub share: Option<f64>,
+    /// One sentence where the cause is in no category of waits, so that it has no share of the change.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub summary: String,
     /// What speaks for it, one sentence each.
     #[serde(default)]
     pub evidence_for: Vec<String>,

@@ -37,8 +37,8 @@ pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
 pub use run::{
-    Control, Event, FileIo, FileRole, LatchTotal, Latency, Run, RunStatus, Series, SpinTotal,
-    WaitTotal,
+    Control, Event, FileIo, FileRole, LOG_FULL, LatchTotal, Latency, NOT_DUE, Run, RunStatus,
+    Series, SpinTotal, THINKING, WaitTotal,
 };
 pub(crate) use section::{ALONG, SHOWN};
 pub use section::{Chart, Curve, Mark, Panel, Point, Section, SheetTable};

@@ -97,6 +97,18 @@ pub struct Run {
     /// Sessions that worked at the same time.
     #[serde(default)]
     pub workers: u32,
+    /// Threads that may work for the sessions at the same time, where they are known to be more than the
+    /// sessions: a statement is divided, or further sessions work beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
+    /// Microseconds that all sessions together slept because the load asks for it: keying and think times;
+    /// with a rate, until the next piece of work was due. `None` where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_us: Option<u64>,
+    /// With a rate: microseconds that all pieces of work together waited, from when each was due until a
+    /// session began it. `None` without a rate, or where it was not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queued_us: Option<u64>,
     /// Rows written or read.
     #[serde(default)]
     pub rows: Option<u64>,
@@ -145,6 +157,27 @@ pub struct Run {
     /// Anything else worth a sentence.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// Sleep of a session between two pieces of work of a closed loop.
+pub const THINKING: &str = "keying and thinking";
+/// Sleep of a session until the next piece of work of a rate is due.
+pub const NOT_DUE: &str = "no work was due";
+
+impl Run {
+    /// Whether pieces of work were due at a rate, so that a latency begins when its piece was due.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let first = self.latency.first();
+        first.is_some_and(|l| l.count > 0 && !l.coordinated_omission_possible)
+    }
+
+    /// Microseconds that all sessions together slept because the load asks for it, and what that time is.
+    #[must_use]
+    pub fn paused(&self) -> Option<(&'static str, u64)> {
+        let name = if self.is_open() { NOT_DUE } else { THINKING };
+        self.paused_us.filter(|us| *us > 0).map(|us| (name, us))
+    }
 }
 
 /// Latencies of one kind of operation.
@@ -202,10 +235,10 @@ pub struct WaitTotal {
 }
 
 /// Waits that share a category with others and mean something else: the name of the wait, and what it means.
-const APART: &[(&str, &str)] = &[(
-    "LOGMGR_RESERVE_APPEND",
-    "log full, waiting for a checkpoint",
-)];
+const APART: &[(&str, &str)] = &[("LOGMGR_RESERVE_APPEND", LOG_FULL)];
+
+/// What sessions wait for that find the log full: the pages that a checkpoint writes.
+pub const LOG_FULL: &str = "log full, waiting for a checkpoint";
 
 impl WaitTotal {
     /// What the time went into: the category, but for waits that mean something else than their category

@@ -16,7 +16,7 @@ mod table;
 
 pub use progress::{Live, Mode, ProgressView};
 
-use crate::report::derive::{Balance, TimeSpent};
+use crate::report::derive::{Balance, Spread, TimeSpent};
 use crate::report::words::{
     change, change_range, figure, latency, level_name, percent, round_percent,
 };
@@ -292,26 +292,28 @@ fn waits(results: &Results, style: Style) -> Vec<String> {
     table.render(style.width)
 }
 
-fn balance(results: &Results) -> String {
+pub(crate) fn balance(results: &Results) -> String {
     let balances = Balance::of(results);
-    let spread = balances
-        .iter()
-        .filter_map(|balance| balance.spread)
-        .fold(None, |most, spread| {
-            Some(most.map_or(spread, |most: f64| most.max(spread)))
-        });
-    match (balances.is_empty(), spread) {
-        (true, _) => "balance: traffic of files was not measured".to_owned(),
-        (false, None) => "balance: one data file, nothing to balance".to_owned(),
-        (false, Some(spread)) if spread < 1.01 => {
+    let Some(worst) = Balance::worst(&balances) else {
+        return "balance: traffic of files was not measured".to_owned();
+    };
+    match worst.spread {
+        Spread::OneFile => "balance: one data file, nothing to balance".to_owned(),
+        Spread::NothingWritten => "balance: nothing was written to the data files".to_owned(),
+        Spread::Ratio(ratio) if ratio < 1.01 => {
             "balance: files were written evenly at every level".to_owned()
         }
-        (false, Some(spread)) => {
+        Spread::Ratio(ratio) => {
             format!(
                 "balance: the most written file got {} times the least written one",
-                figure(spread)
+                figure(ratio)
             )
         }
+        Spread::Idle(idle) => format!(
+            "balance: at {}, {idle} of {} data files got nothing",
+            level_name(&results.experiment, &worst.level),
+            worst.files.len()
+        ),
     }
 }
 
@@ -319,7 +321,7 @@ fn cause(results: &Results) -> String {
     let why = &results.attribution;
     match why.confidence {
         Confidence::Unknown => "why: not known".to_owned(),
-        sure if why.share.is_none() => {
+        sure if why.share.is_none() && why.summary.is_empty() => {
             format!("the time goes into: {} ({})", why.resource, sure.word())
         }
         sure => format!("why: {} ({})", why.resource, sure.word()),

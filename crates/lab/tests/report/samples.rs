@@ -62,6 +62,7 @@ pub(crate) fn conclusive() -> Results {
         resource: "Checkpoint writes, now spread over several files".into(),
         confidence: Confidence::Likely,
         share: Some(0.71),
+        summary: String::new(),
         evidence_for: vec![
             "Sessions wait 0.38 s less in Tran Log IO at 4 files than at 1.".into(),
             "Checkpoints end 22% sooner at 4 files.".into(),

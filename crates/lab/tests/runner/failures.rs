@@ -5,6 +5,7 @@ use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::guard::GuardError;
 use furrow_lab::journal::{State, write_file};
+use furrow_lab::plan::Plan;
 use furrow_lab::results::{Badge, RunStatus};
 use furrow_lab::runner::{Phase, Runner, RunnerError, Stop};
 use std::path::Path;
@@ -133,19 +134,20 @@ fn a_disk_that_others_fill_meanwhile_stops_the_experiment() {
     );
 }
 
+/// Lets every run with so many files fail twice.
+fn fail_all(experiment: &mut Synthetic, plan: &Plan, files: u64) {
+    let runs = plan.runs();
+    let of_level = runs.iter().filter(|r| r.cell.count("files") == Some(files));
+    experiment
+        .trouble
+        .extend(of_level.map(|run| fails(run.id, State::Setup, 2)));
+}
+
 #[test]
 fn a_level_that_fails_throughout_leaves_the_others_comparable() {
     let mut experiment = Synthetic::published(0.004, 3);
     let plan = experiment.plan();
-    let sixteen: Vec<u32> = plan
-        .runs()
-        .iter()
-        .filter(|r| r.cell.count("files") == Some(16))
-        .map(|r| r.id)
-        .collect();
-    experiment
-        .trouble
-        .extend(sixteen.iter().map(|&run| fails(run, State::Setup, 2)));
+    fail_all(&mut experiment, &plan, 16);
     let (_, results) = run_all(&mut experiment, plan).unwrap();
     assert_eq!(
         results.answer.recommended.as_deref(),
@@ -155,6 +157,35 @@ fn a_level_that_fails_throughout_leaves_the_others_comparable() {
     );
     let level = results.level("16").unwrap();
     assert_eq!((level.n, level.failed, level.verdict), (0, 6, None));
+}
+
+#[test]
+fn a_level_that_fails_throughout_is_not_among_those_that_are_no_better() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.truth = vec![100.0; 5];
+    let plan = experiment.plan();
+    fail_all(&mut experiment, &plan, 16);
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(
+        results.answer.sentence,
+        "1 file is enough: no other level that ran is better by more than 2%; 16 was not measured"
+    );
+}
+
+#[test]
+fn a_search_counts_the_configurations_that_ran() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    let mut plan = experiment.plan();
+    plan.search = true;
+    plan.aa_control = false;
+    fail_all(&mut experiment, &plan, 16);
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    assert!(sentence.contains("of the best of 4 is "), "{sentence}");
+    assert!(
+        sentence.contains("; 1 configuration was not measured; "),
+        "{sentence}"
+    );
 }
 
 #[test]

@@ -93,6 +93,95 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
 }
 
 #[test]
+fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
+    // Level 1 is the slow one.
+    for (uses, used, want) in [
+        ([0.4, 0.9], "40%", Confidence::Likely),
+        ([0.9, 0.4], "90%", Confidence::Attributed),
+    ] {
+        let mut experiment = Synthetic::published(0.004, 5);
+        experiment.files = vec![1, 8];
+        experiment.truth = vec![100.0, 60.0];
+        experiment.uses = uses.to_vec();
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let why = &results.attribution;
+        assert_eq!(
+            (why.resource.as_str(), why.confidence),
+            ("Tran Log IO", want),
+            "{why:?}"
+        );
+        let reported = format!("the log: {used} of its ceiling is used at 1");
+        let mut evidence = why.evidence_for.iter().chain(&why.evidence_against);
+        assert!(evidence.any(|text| *text == reported), "{why:?}");
+    }
+}
+
+#[test]
+fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
+    let mut undecided = 0;
+    for seed in 0..40 {
+        let mut experiment = Synthetic::published(0.12, seed);
+        experiment.files = vec![1, 8];
+        experiment.truth = vec![100.0, 87.0];
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let verdict = results.level("8").unwrap().verdict;
+        let is_undecided = verdict == Some(Verdict::CannotTell);
+        undecided += usize::from(is_undecided);
+        let answer = &results.answer;
+        let knee = results.knee.as_ref().unwrap().level.as_deref();
+        if is_undecided {
+            assert_ne!(
+                answer.recommended.as_deref(),
+                Some("8"),
+                "seed {seed}: {answer:?}"
+            );
+            assert_ne!(knee, Some("8"), "seed {seed}: {answer:?}");
+        }
+        if answer.badge == Badge::Conclusive {
+            assert!(
+                !is_undecided || answer.recommended.as_deref() == Some("1"),
+                "{answer:?}"
+            );
+        }
+        if matches!(answer.badge, Badge::Noisy | Badge::Aborted) {
+            assert!(
+                answer.recommended.is_none() && answer.apply.is_empty(),
+                "{answer:?}"
+            );
+        }
+    }
+    assert!(
+        (5..=35).contains(&undecided),
+        "the noise leaves some undecided: {undecided}"
+    );
+}
+
+#[test]
+fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
+    for is_open in [false, true] {
+        let mut experiment = Synthetic::published(0.0005, 5);
+        experiment.sessions = Some(is_open);
+        // Throughput falls from one session on.
+        experiment.truth = vec![100.0, 108.1, 112.3, 114.7, 116.5];
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let section = &results.sections[0];
+        let mut tables = section.tables.iter();
+        let law = tables.find(|table| table.caption.starts_with("Universal scalability law"));
+        let says_why = section
+            .text
+            .iter()
+            .any(|text| text.starts_with("No scalability law"));
+        assert_eq!((law.is_none(), says_why), (is_open, is_open), "{section:?}");
+        if let Some(law) = law {
+            assert_eq!(law.rows[0].last().unwrap(), "1.00", "{law:?}");
+        }
+    }
+}
+
+#[test]
 fn a_flat_curve_says_that_one_is_enough() {
     let mut experiment = Synthetic::published(0.004, 5);
     experiment.truth = vec![100.0; 5];

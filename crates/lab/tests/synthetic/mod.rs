@@ -5,9 +5,9 @@ use furrow_lab::design::{Cell, Factor};
 use furrow_lab::environment::Environment;
 use furrow_lab::experiment::{Experiment, RunContext, StepError};
 use furrow_lab::guard::Removal;
-use furrow_lab::journal::{Kind, ManualClock, State, write_file};
+use furrow_lab::journal::{History, Kind, ManualClock, State, write_file};
 use furrow_lab::plan::{Forecast, Plan};
-use furrow_lab::results::{self, Latency, Results, Run, WaitTotal};
+use furrow_lab::results::{self, Ceiling, Latency, Results, Run, WaitTotal};
 use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop};
 use furrow_stats::Stream;
 use std::collections::BTreeSet;
@@ -40,6 +40,11 @@ pub(crate) struct Synthetic {
     pub(crate) truth: Vec<f64>,
     pub(crate) cv: f64,
     pub(crate) drift: f64,
+    /// By level the used part of a limit of the log; empty without a limit. With one all but 20 s of a run
+    /// are waits for the log.
+    pub(crate) uses: Vec<f64>,
+    /// Whether the levels are numbers of sessions, and work is due at a rate where this is `Some(true)`.
+    pub(crate) sessions: Option<bool>,
     /// Correlation of the noise of neighbouring runs.
     pub(crate) likeness: f64,
     pub(crate) seed: u64,
@@ -65,6 +70,8 @@ impl Synthetic {
             truth: vec![100.0, 97.0, 94.5, 94.0, 95.0],
             cv,
             drift: 0.02,
+            uses: Vec::new(),
+            sessions: None,
             likeness: 0.0,
             seed,
             root: PathBuf::from("/"),
@@ -153,7 +160,10 @@ impl Experiment for Synthetic {
     }
 
     fn factors(&self) -> Vec<Factor> {
-        vec![Factor::counts("files", &self.files)]
+        match self.sessions {
+            Some(_) => vec![Factor::sessions("files", &self.files)],
+            None => vec![Factor::counts("files", &self.files)],
+        }
     }
 
     fn volumes(&self) -> Vec<PathBuf> {
@@ -225,7 +235,12 @@ impl Experiment for Synthetic {
             write_file(context.volume().as_ref(), &path, b"beach")?;
         }
         self.meet(State::Measure, context)?;
-        let log_us = (seconds * 16.0 * 1e6 * 0.7) as u64;
+        let waited = if self.uses.is_empty() {
+            seconds * 0.7
+        } else {
+            seconds - 20.0
+        };
+        let log_us = (waited * 16.0 * 1e6) as u64;
         Ok(Run {
             response: Some(seconds),
             seconds: Some(seconds),
@@ -235,6 +250,8 @@ impl Experiment for Synthetic {
             latency: vec![Latency {
                 operation: "commit".into(),
                 p99_us: 900,
+                count: 1,
+                coordinated_omission_possible: self.sessions != Some(true),
                 ..Latency::default()
             }],
             waits: vec![WaitTotal {
@@ -283,6 +300,17 @@ impl Experiment for Synthetic {
             assert_eq!(context.remove(Kind::File, &path)?, Removal::Gone);
         }
         Ok(())
+    }
+
+    fn ceiling_for(&self, category: &str, level: &str, _history: &History) -> Option<Ceiling> {
+        let place = self.files.iter().position(|n| n.to_string() == level)?;
+        (category == "Tran Log IO").then_some(Ceiling {
+            name: "the log".to_string(),
+            limit: Some(100.0),
+            used: Some(100.0 * self.uses.get(place)?),
+            level: level.to_string(),
+            ..Ceiling::default()
+        })
     }
 
     fn remove_database(&mut self, name: &str) -> Result<(), StepError> {

@@ -1,6 +1,6 @@
 //! How evenly the data files shared the writes: one cell a file, one row a level.
 
-use crate::report::derive::{Balance, FileShare};
+use crate::report::derive::{Balance, FileShare, Spread};
 use crate::report::svg::{Anchor, Figure, Size, Svg, room_for, short};
 use crate::report::words::{bytes, change, figure, latency, level_name, round_u64, to_f64};
 use crate::results::Results;
@@ -35,13 +35,19 @@ pub(in crate::report) fn section(results: &Results) -> Markup {
 }
 
 fn finding(results: &Results, balances: &[Balance]) -> String {
-    let worst = balances
-        .iter()
-        .filter_map(|balance| Some((balance, balance.spread?)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    match worst {
-        None => "No level has more than one data file to balance".to_owned(),
-        Some((_, spread)) if spread <= EVEN => {
+    let one_file = || "No level has more than one data file to balance".to_owned();
+    let Some(worst) = Balance::worst(balances) else {
+        return one_file();
+    };
+    match worst.spread {
+        Spread::OneFile => one_file(),
+        Spread::NothingWritten => "Nothing was written to the data files".to_owned(),
+        Spread::Idle(idle) => format!(
+            "At {}, {idle} of {} data files got nothing",
+            level_name(&results.experiment, &worst.level),
+            worst.files.len()
+        ),
+        Spread::Ratio(spread) if spread <= EVEN => {
             let within = match (spread - 1.0) * 100.0 {
                 p if p < 0.1 => "less than 0.1%".to_owned(),
                 p => format!("{p:.1}%"),
@@ -50,9 +56,9 @@ fn finding(results: &Results, balances: &[Balance]) -> String {
                 "Proportional fill kept the files even: most and least written differ by {within}"
             )
         }
-        Some((balance, spread)) => format!(
+        Spread::Ratio(spread) => format!(
             "At {} the most written file got {} times the least written one's bytes",
-            level_name(&results.experiment, &balance.level),
+            level_name(&results.experiment, &worst.level),
             figure(spread)
         ),
     }
@@ -190,5 +196,69 @@ fn row(balance: &Balance, file: &FileShare, is_data: bool) -> Markup {
             td { (file.write_us.map_or("-".to_owned(), latency)) }
             td { (file.read_us.map_or("-".to_owned(), latency)) }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{FileIo, LevelResult, Run};
+
+    type Level<'a> = (&'a str, &'a [u64]);
+
+    /// Results with the bytes that each data file of a level got.
+    fn with(levels: &[Level<'_>]) -> Results {
+        let mut results = Results::default();
+        for (level, written) in levels {
+            let file = |(place, bytes): (usize, &u64)| FileIo {
+                file_id: place as u32 + 1,
+                bytes_written: *bytes,
+                ..FileIo::default()
+            };
+            results.levels.push(LevelResult {
+                level: (*level).to_owned(),
+                ..LevelResult::default()
+            });
+            results.runs.push(Run {
+                level: (*level).to_owned(),
+                response: Some(1.0),
+                files: written.iter().enumerate().map(file).collect(),
+                ..Run::default()
+            });
+        }
+        results
+    }
+
+    /// The spreads of the levels, the line on the terminal and the title of the chart.
+    fn said(levels: &[Level<'_>]) -> (Vec<Spread>, String, String) {
+        let results = with(levels);
+        let balances = Balance::of(&results);
+        let spreads = balances.iter().map(|balance| balance.spread).collect();
+        let chart = finding(&results, &balances);
+        (spreads, crate::terminal::balance(&results), chart)
+    }
+
+    #[test]
+    fn files_of_which_none_was_written_are_not_one_file() {
+        // A scan writes nothing.
+        let (spreads, line, chart) = said(&[("1", &[0]), ("2", &[0, 0])]);
+        assert_eq!(spreads, [Spread::OneFile, Spread::NothingWritten]);
+        assert_eq!(line, "balance: nothing was written to the data files");
+        assert_eq!(chart, "Nothing was written to the data files");
+        let (_, line, chart) = said(&[("1", &[100])]);
+        assert_eq!(line, "balance: one data file, nothing to balance");
+        assert_eq!(chart, "No level has more than one data file to balance");
+    }
+
+    #[test]
+    fn a_file_that_got_nothing_is_the_worst_balance() {
+        let (spreads, line, chart) = said(&[("2", &[100, 0]), ("4", &[100, 20, 100, 100])]);
+        assert_eq!(spreads, [Spread::Idle(1), Spread::Ratio(5.0)]);
+        assert_eq!(line, "balance: at 2, 1 of 2 data files got nothing");
+        assert_eq!(chart, "At 2, 1 of 2 data files got nothing");
+        let (_, line, chart) = said(&[("1", &[100]), ("2", &[100, 100])]);
+        assert_eq!(line, "balance: files were written evenly at every level");
+        let begin = "Proportional fill kept the files even";
+        assert!(chart.starts_with(begin), "{chart}");
     }
 }

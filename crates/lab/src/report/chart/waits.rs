@@ -4,7 +4,7 @@ use super::Plot;
 use crate::report::derive::{LevelTime, TimeSpent};
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, room_for, short};
 use crate::report::words::{figure, latency, level_name, percent, to_f64};
-use crate::results::Results;
+use crate::results::{NOT_DUE, Results, THINKING};
 use maud::{Markup, Render, html};
 
 /// A category whose share of the time changes by less than this does not explain a difference, however many
@@ -39,9 +39,20 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
     let name = level_name(&results.experiment, &level.level);
     if level.running_s > *seconds {
         let share = percent(level.running_s / level.elapsed_s);
-        return format!("At {name} a session spends {share} of its time running, not waiting");
+        let what = if level.hides_sleep {
+            "running, or with no work due: these runs did not record which"
+        } else {
+            "running, not waiting"
+        };
+        return format!("At {name} a session spends {share} of its time {what}");
     }
     let share = seconds / level.elapsed_s;
+    if [THINKING, NOT_DUE].contains(&category.as_str()) {
+        let share = percent(share);
+        return format!(
+            "At {name} a session has nothing to do for {share} of its time: {category}"
+        );
+    }
     if share > 1.0 {
         // A statement that several threads work for.
         let threads = figure(share);
@@ -255,6 +266,11 @@ fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) 
     }
     let way = if *seconds < 0.0 { "less" } else { "more" };
     let amount = figure(seconds.abs());
+    if [THINKING, NOT_DUE].contains(&category.as_str()) {
+        return format!(
+            "At {name} a session rests {amount} s {way} than at the baseline: {category}"
+        );
+    }
     format!("At {name} a session waits {amount} s {way} in {category} than at the baseline")
 }
 

@@ -118,6 +118,7 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
         @if !unknown {
             p {
                 @match why.share {
+                    None if !why.summary.is_empty() => { (why.summary) }
                     // Waits grew by more than the time: of several workers at once, or in place of others.
                     Some(share) if share > 1.0 => {
                         "The time there changed by " (figure(share)) " times the change of the elapsed time."

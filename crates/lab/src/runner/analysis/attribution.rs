@@ -5,6 +5,9 @@
 //! compared with the change of the elapsed time. A category that carries 60% of it is `likely`; `attributed`
 //! also needs a measured ceiling that is used to 85%. A category whose share of the time barely changes
 //! explains nothing: it merely shrank along with everything else.
+//!
+//! Time in which a session slept because the load asks for it, and time in which a piece of work that was due
+//! waited for a session, are categories of their own: neither is running.
 
 use super::Analysis;
 mod classes;
@@ -20,6 +23,10 @@ use std::collections::BTreeMap;
 
 /// The name of the time that was not waited.
 const RUNNING: &str = "running, not waiting";
+/// The name of the time between the moment at which a piece of work was due and its begin.
+const QUEUED: &str = "waiting for its turn: more work was due than the sessions had done";
+/// The rest of the time of a piece where the run did not record how long it waited for its turn.
+const UNDIVIDED: &str = "running or waiting for its turn";
 /// Share of the change that a category must carry.
 const ENOUGH: f64 = 0.6;
 /// Use of a ceiling from which on it limits.
@@ -62,17 +69,35 @@ impl Basis {
         match self {
             Basis::Worker if workers > 0.0 => Some((seconds, 1e-6 / workers)),
             Basis::Piece if pieces > 0.0 => {
-                // With a rate the latency includes what waited for its turn; else sessions were never idle.
-                let closed = run
-                    .latency
-                    .first()
-                    .is_some_and(|l| l.coordinated_omission_possible);
+                // With a rate the latency includes what waited for its turn, and no sleep of the session.
                 let latency_ms = run.latency.first().map_or(0.0, |l| l.mean_us / 1e3);
-                let busy_ms = workers * seconds * 1e3 / pieces;
-                Some((if closed { busy_ms } else { latency_ms }, 1e-3 / pieces))
+                let session_ms = workers * seconds * 1e3 / pieces;
+                let whole = if run.is_open() {
+                    latency_ms
+                } else {
+                    session_ms
+                };
+                Some((whole, 1e-3 / pieces))
             }
             _ => None,
         }
+    }
+
+    /// Time of a run in which a session or a piece of work was in no wait of the engine and did not run: name
+    /// and microseconds.
+    fn outside_the_engine(self, run: &Run) -> Option<(&'static str, u64)> {
+        if self == Basis::Piece && run.is_open() {
+            return run.queued_us.filter(|us| *us > 0).map(|us| (QUEUED, us));
+        }
+        run.paused()
+    }
+
+    /// The name of the time that is left.
+    fn rest(self, run: &Run) -> &'static str {
+        if self == Basis::Piece && run.is_open() && run.queued_us.is_none() {
+            return UNDIVIDED;
+        }
+        RUNNING
     }
 }
 
@@ -103,9 +128,14 @@ impl Budget {
                 let entry = seconds.entry(wait.bucket().to_string()).or_insert(0.0);
                 *entry += wait.total_us as f64 * scale / measured.len() as f64;
             }
+            if let Some((name, us)) = basis.outside_the_engine(run) {
+                let entry = seconds.entry(name.to_string()).or_insert(0.0);
+                *entry += us as f64 * scale / measured.len() as f64;
+            }
         }
-        let waited: f64 = seconds.values().sum();
-        seconds.insert(RUNNING.to_string(), (elapsed - waited).max(0.0));
+        let accounted: f64 = seconds.values().sum();
+        let rest = measured.first().map_or(RUNNING, |(run, _)| basis.rest(run));
+        seconds.insert(rest.to_string(), (elapsed - accounted).max(0.0));
         Some(Budget { seconds, elapsed })
     }
 
@@ -157,30 +187,46 @@ pub(super) fn attribute(
         return found;
     }
     let mut found = changed((&base, &level), change, names, basis);
-    let slower = if change > 0.0 { &runs.1 } else { &runs.0 };
-    outside::name_slow_volume(&mut found, slower);
+    let (slower, faster, slower_name) = if change > 0.0 {
+        (&runs.1, &runs.0, names.1)
+    } else {
+        (&runs.0, &runs.1, names.0)
+    };
     if found.confidence == Confidence::Likely {
-        let ceiling = analysis
-            .experiment
-            .ceiling_for(&found.resource, analysis.history);
+        let ceiling =
+            analysis
+                .experiment
+                .ceiling_for(&found.resource, slower_name, analysis.history);
         hold_against(&mut found, ceiling.as_ref());
     }
-    classes::name(&mut found, slower);
+    name_closer(&mut found, slower, faster);
     found
 }
 
-/// A likely cause is attributed when its ceiling is nearly used up.
+/// Adds the latches or the volume that a category of waits is about. The category is the key of the ceilings,
+/// so this comes last.
+fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
+    let category = found.resource.clone();
+    classes::name(found, slower);
+    if found.resource == category {
+        outside::name_slow_volume(found, slower, faster);
+    }
+}
+
+/// A likely cause is attributed when the slower level nearly uses up its ceiling.
 fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
     let bound = ceiling.and_then(|c| Some((c, c.used? / c.limit.filter(|&limit| limit > 0.0)?)));
     let Some((ceiling, used)) = bound else {
-        let text = "no ceiling was measured, so it is not known how much of the resource was used";
+        let text = "none of the measured ceilings is the limit of this category of waits, so it is not \
+                    known how much of the resource was used";
         found.evidence_against.push(text.to_string());
         return;
     };
     let reported = format!(
-        "{}: {:.0}% of its ceiling is used",
+        "{}: {:.0}% of its ceiling is used at {}",
         ceiling.name,
-        100.0 * used
+        100.0 * used,
+        ceiling.level
     );
     if used > CEILING {
         found.confidence = Confidence::Attributed;
@@ -258,6 +304,11 @@ fn changed(
             .push(barely(category, before, after));
         return result;
     }
+    if category == UNDIVIDED {
+        result.evidence_against.push(reported);
+        result.evidence_against.push(undivided());
+        return result;
+    }
     result.resource.clone_from(category);
     result.confidence = Confidence::Likely;
     result.evidence_for.push(reported);
@@ -271,6 +322,11 @@ fn barely(category: &str, before: f64, after: f64) -> String {
         100.0 * before,
         100.0 * after
     )
+}
+
+fn undivided() -> String {
+    "these runs did not record how long work waited for its turn, so it is not separate from running"
+        .to_string()
 }
 
 /// A level that makes no difference is explained when the same resource fills the time at both.
@@ -294,7 +350,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
             names.1
         ),
     };
-    let fills = before >= ENOUGH && after >= ENOUGH;
+    let fills = before >= ENOUGH && after >= ENOUGH && category != UNDIVIDED;
     Attribution {
         resource: if fills {
             category.clone()
@@ -308,6 +364,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         },
         // No change was shown that anything could have a share of.
         share: None,
+        summary: String::new(),
         evidence_for: if fills {
             vec![reported.clone()]
         } else {
@@ -315,6 +372,8 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         },
         evidence_against: if fills {
             Vec::new()
+        } else if category == UNDIVIDED {
+            vec![reported, undivided()]
         } else {
             vec![
                 reported,
@@ -376,6 +435,35 @@ mod tests {
     }
 
     #[test]
+    fn a_cause_with_a_slow_volume_keeps_its_ceiling() {
+        let file = |volume: &str, stall: u64| crate::results::FileIo {
+            role: crate::results::FileRole::Log,
+            volume: volume.to_owned(),
+            writes: 100,
+            write_stall_us: stall,
+            ..Default::default()
+        };
+        let run = Run {
+            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+            ..Run::default()
+        };
+        let mut found = Attribution {
+            resource: "Tran Log IO".to_owned(),
+            confidence: Confidence::Likely,
+            ..Attribution::default()
+        };
+        let ceiling = Ceiling {
+            limit: Some(100.0),
+            used: Some(97.0),
+            ..Ceiling::default()
+        };
+        hold_against(&mut found, Some(&ceiling));
+        name_closer(&mut found, &[&run], &[&run]);
+        assert_eq!(found.confidence, Confidence::Attributed);
+        assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
+    }
+
+    #[test]
     fn a_flat_curve_is_explained_by_what_fills_the_time() {
         let base = budget(100.0, &[("Tran Log IO", 90.0), (RUNNING, 10.0)]);
         assert_eq!(unchanged(&base, &base, ("1", "8")).resource, "Tran Log IO");
@@ -416,6 +504,86 @@ mod tests {
         // With a rate sessions are idle in between: the latency is what is to be explained.
         let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece).unwrap();
         assert!((open.elapsed - 50.0).abs() < 1e-9);
+    }
+
+    /// A run of 10 s with 1,000 pieces in four sessions that waited so long in the engine.
+    fn paced(mean_us: f64, wait_us: u64, is_open: bool) -> Run {
+        Run {
+            seconds: Some(10.0),
+            workers: 4,
+            latency: vec![crate::results::Latency {
+                count: 1_000,
+                mean_us,
+                coordinated_omission_possible: !is_open,
+                ..Default::default()
+            }],
+            waits: vec![crate::results::WaitTotal {
+                category: "Tran Log IO".to_string(),
+                total_us: wait_us,
+                ..Default::default()
+            }],
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn work_that_waits_for_its_turn_is_not_called_running() {
+        let of = |queued| {
+            let slow = Run {
+                queued_us: queued,
+                ..paced(5_000_000.0, 2_000_000, true)
+            };
+            let fast = Run {
+                queued_us: queued.map(|_| 0),
+                ..paced(4_000.0, 1_000_000, true)
+            };
+            let (slow, fast) = (
+                Budget::of(&[&slow], Basis::Piece).unwrap(),
+                Budget::of(&[&fast], Basis::Piece).unwrap(),
+            );
+            let change = slow.elapsed - fast.elapsed;
+            let changed = changed((&fast, &slow), change, ("1", "4"), Basis::Piece);
+            (changed, unchanged(&slow, &slow, ("1", "4")))
+        };
+        let (found, filled) = of(Some(4_990_000_000));
+        assert_eq!(
+            (found.resource.as_str(), filled.resource.as_str()),
+            (QUEUED, QUEUED)
+        );
+        assert!((found.share.unwrap() - 4_990.0 / 4_996.0).abs() < 1e-9);
+        // A journal from before the queue was recorded: no cause, and it says why.
+        let (found, filled) = of(None);
+        for found in [found, filled] {
+            assert!(found.resource.is_empty(), "{found:?}");
+            assert_eq!(found.evidence_against[1], undivided());
+        }
+    }
+
+    #[test]
+    fn sessions_that_think_are_not_called_running() {
+        // Four sessions think for 38 of 40 s.
+        let run = Run {
+            paused_us: Some(38_000_000),
+            ..paced(1_000.0, 1_000_000, false)
+        };
+        let budget = Budget::of(&[&run], Basis::Piece).unwrap();
+        let found = unchanged(&budget, &budget, ("1", "4"));
+        assert_eq!(found.resource, crate::results::THINKING);
+        assert!(
+            found.evidence_for[0].contains("95% of the time at 1"),
+            "{found:?}"
+        );
+        assert!((budget.seconds[RUNNING] - 1.0).abs() < 1e-9);
+        // In fixed work, too, by the worker. With a rate the time until work is due is no part of a latency.
+        let budget = Budget::of(&[&run], Basis::Worker).unwrap();
+        assert!((budget.seconds[RUNNING] - 0.25).abs() < 1e-9);
+        let open = Run {
+            paused_us: Some(38_000_000),
+            queued_us: Some(0),
+            ..paced(3_000.0, 1_000_000, true)
+        };
+        let budget = Budget::of(&[&open], Basis::Piece).unwrap();
+        assert!((budget.seconds[RUNNING] - 2.0).abs() < 1e-9);
     }
 
     #[test]

@@ -76,14 +76,23 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
             false,
         ));
     }
-    tables.extend(scalability(facts, &lines));
+    let mut text = vec![
+        "All intervals of this section hold together with 95% confidence (Bonferroni).".to_owned(),
+    ];
+    if facts.plan.factors[0].is_concurrency {
+        match is_offered(facts) {
+            true => text.push(
+                "No scalability law is fitted: with a rate or a latency as the response the throughput is \
+                 what was offered, not what the sessions can do."
+                    .to_owned(),
+            ),
+            false => tables.push(scalability(facts, &lines)),
+        }
+    }
     vec![Section {
         heading: "Curves".to_owned(),
         finding: chart.finding.clone(),
-        text: vec![
-            "All intervals of this section hold together with 95% confidence (Bonferroni)."
-                .to_owned(),
-        ],
+        text,
         charts: vec![chart],
         tables,
     }]
@@ -256,20 +265,22 @@ fn throughput(facts: &Facts<'_>, run: &Run) -> Option<f64> {
     }
 }
 
-/// The scalability law for each curve, where the first factor counts sessions.
-fn scalability(facts: &Facts<'_>, lines: &[Line]) -> Option<SheetTable> {
-    let first = facts.plan.factors.first()?;
-    if !first.is_concurrency {
-        return None;
-    }
-    Some(SheetTable {
+/// Whether the throughput of the runs is the rate at which work was due.
+fn is_offered(facts: &Facts<'_>) -> bool {
+    let is_latency = matches!(facts.plan.response.unit.as_str(), "ms" | "us");
+    is_latency || facts.runs.iter().any(Run::is_open)
+}
+
+/// The scalability law for each curve.
+fn scalability(facts: &Facts<'_>, lines: &[Line]) -> SheetTable {
+    SheetTable {
         caption: "Universal scalability law: contention and coherence, with intervals over resampled blocks"
             .to_owned(),
         columns: ["curve", "of one", "contention", "coherence", "peak at"]
             .map(str::to_owned)
             .to_vec(),
         rows: lines.iter().map(|line| law(facts, line)).collect(),
-    })
+    }
 }
 
 fn law(facts: &Facts<'_>, line: &Line) -> Vec<String> {

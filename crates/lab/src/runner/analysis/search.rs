@@ -32,6 +32,13 @@ impl Outcome {
         self.standing.leader
     }
 
+    /// Configurations with a good run, and those without one: a configuration that always fails is not among
+    /// those that were compared.
+    fn measured(&self) -> (usize, usize) {
+        let measured = self.standing.means.iter().flatten().count();
+        (measured, self.standing.means.len() - measured)
+    }
+
     fn is_sure(&self) -> bool {
         self.standing.within >= ENOUGH
     }
@@ -72,9 +79,14 @@ impl Outcome {
         });
         let share = percent(self.standing.within);
         let margin = round_percent(facts.plan.delta);
+        let (measured, missing) = self.measured();
+        let missing = match missing {
+            0 => String::new(),
+            1 => "; 1 configuration was not measured".to_owned(),
+            many => format!("; {many} configurations were not measured"),
+        };
         let certain = format!(
-            "the chance that it is within {margin} of the best of {} is {share}",
-            facts.keys.len()
+            "the chance that it is within {margin} of the best of {measured} is {share}{missing}"
         );
         let cost = format!("{} runs instead of {}", self.runs, self.full);
         Answer {
@@ -105,9 +117,9 @@ impl Outcome {
                 percent(self.standing.within)
             ),
             text: vec![
-                "Every configuration ran in the first round; each further round left out those that would \
-                 hardly be the best. Estimates are drawn towards the average, the more the fewer runs they \
-                 have, so that a lucky first run wins nothing. Each interval holds for itself, with 95%."
+                "Every configuration was due in the first round; each further round left out those that \
+                 would hardly be the best. Estimates are drawn towards the average, the more the fewer runs \
+                 they have, so that a lucky first run wins nothing. Each interval holds for itself, with 95%."
                     .to_owned(),
             ],
             charts: vec![chart],

@@ -3,6 +3,8 @@
 //! A level is named only where the runs rule out, with 95%, that a smaller one does as well: the chance of
 //! the smaller ones to be the knee is at most [`FEWER_MAY_DO`]. A level that is merely shown to be better
 //! than the baseline appears in the sentence and is not recommended, because a smaller one may do as well.
+//! A level is also named only where the table of levels decides how it compares with the baseline, by means
+//! and by medians. Nothing is recommended where the baseline differs from itself or too little was run.
 
 mod sentences;
 
@@ -99,21 +101,22 @@ pub(super) fn answer(
     };
     let named = named(facts, judged, ladder.as_ref());
     let badge = badge(facts, named.is_some());
+    let recommended = named.filter(|_| !matches!(badge, Badge::Noisy | Badge::Aborted));
     let mut answer = Answer {
         badge,
         sentence: sentences.headline(named, ladder.as_ref(), badge),
         detail: sentences.detail(ladder.as_ref()),
-        recommended: named.map(|cell| facts.keys[cell].clone()),
+        recommended: recommended.map(|cell| facts.keys[cell].clone()),
         ..Answer::default()
     };
-    if let Some(cell) = named {
+    if let Some(cell) = recommended {
         (answer.apply, answer.undo) = experiment.apply(&facts.plan.cells()[cell]);
     }
     if badge != Badge::Conclusive {
         answer.next_step = next_step(facts, analysis.out_dir);
     }
     debug_assert!(badge != Badge::Conclusive || answer.recommended.is_some());
-    (answer, ladder.map(|ladder| shown(facts, &ladder)))
+    (answer, ladder.map(|ladder| shown(facts, judged, &ladder)))
 }
 
 /// The answer of a search, with the command that spends more runs on it.
@@ -151,12 +154,23 @@ fn named(facts: &Facts<'_>, judged: &[Judged], ladder: Option<&Ladder>) -> Optio
         // Without an order no level is fewer than another: the best one shown is the answer.
         return better.or_else(|| all_decided(facts, judged).then_some(facts.baseline));
     };
-    if let Some(place) = ladder.certain() {
-        return ladder.cells.get(place).copied();
+    if ladder.certain().is_some() {
+        return supported(facts, judged, ladder).map(|place| ladder.cells[place]);
     }
     let baseline_is_fewest = ladder.cells.first() == Some(&facts.baseline);
     let none_better = better.is_none() && all_decided(facts, judged);
     (baseline_is_fewest && none_better).then_some(facts.baseline)
+}
+
+/// The place of the knee, where the table of levels decides how it compares with the baseline. The rule of
+/// the knee is one-sided, and so is satisfied a little earlier.
+fn supported(facts: &Facts<'_>, judged: &[Judged], ladder: &Ladder) -> Option<usize> {
+    let place = ladder.certain()?;
+    let cell = *ladder.cells.get(place)?;
+    let is_decided = |j: &Judged| j.verdict().is_some_and(|v| v != Verdict::CannotTell);
+    let is_supported =
+        cell == facts.baseline || judged.iter().any(|j| j.cell == cell && is_decided(j));
+    is_supported.then_some(place)
 }
 
 /// The level that was shown to be better and has the best estimate.
@@ -198,7 +212,7 @@ fn badge(facts: &Facts<'_>, known: bool) -> Badge {
     }
 }
 
-fn shown(facts: &Facts<'_>, ladder: &Ladder) -> Knee {
+fn shown(facts: &Facts<'_>, judged: &[Judged], ladder: &Ladder) -> Knee {
     let key = |place: usize| facts.keys[ladder.cells[place]].clone();
     let margin = round_percent(facts.plan.delta);
     let mut unimodal = vec![0.0; facts.keys.len()];
@@ -206,10 +220,10 @@ fn shown(facts: &Facts<'_>, ladder: &Ladder) -> Knee {
         unimodal[cell] = facts.loss(loss).exp();
     }
     Knee {
-        level: ladder.certain().map(key),
+        level: supported(facts, judged, ladder).map(key),
         rule: format!(
             "the smallest level whose 95% upper bound lies within {margin} of the best, where no smaller \
-             one may do as well"
+             one may do as well and the verdict against the baseline is not \"cannot tell\""
         ),
         shares: ladder
             .found

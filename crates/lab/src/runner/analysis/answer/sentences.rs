@@ -70,8 +70,14 @@ impl Sentences<'_> {
         } else {
             "shown to be "
         };
+        let not_measured = self.not_measured();
+        let which = if not_measured.is_empty() {
+            ""
+        } else {
+            " that ran"
+        };
         format!(
-            "{enough}: no other level is {shown}better by more than {}{}",
+            "{enough}: no other level{which} is {shown}better by more than {}{not_measured}{}",
             self.margin(),
             self.also_shown(baseline)
         )
@@ -98,7 +104,22 @@ impl Sentences<'_> {
         let text = self
             .against_baseline(cell)
             .unwrap_or_else(|| self.name(cell));
-        format!("{text}{beyond}{}", self.also_shown(cell))
+        let not_measured = self.not_measured();
+        format!("{text}{beyond}{not_measured}{}", self.also_shown(cell))
+    }
+
+    /// `; 8, 16 were not measured`: the levels without a good run, about which nothing is claimed.
+    fn not_measured(&self) -> String {
+        let missing = self.judged.iter().filter(|j| j.result.n == 0);
+        let keys: Vec<&str> = missing.map(|j| j.result.level.as_str()).collect();
+        match keys.as_slice() {
+            [] => String::new(),
+            [one] => format!("; {one} was not measured"),
+            few if few.len() <= MOST_LISTED => {
+                format!("; {} were not measured", few.join(", "))
+            }
+            many => format!("; {} levels were not measured", many.len()),
+        }
     }
 
     /// What was shown, which fewer may do as well, and what would settle it.

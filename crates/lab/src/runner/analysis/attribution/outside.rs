@@ -22,33 +22,54 @@ pub(in crate::runner::analysis) fn others_share(run: &Run, cpus: u32) -> Option<
 /// A machine with less of its processors idle is taken for busy: programs may want more than they get.
 const IDLE: f64 = 0.05;
 
-/// Processors that other programs asked for during a run, as a part of the machine.
+/// Least and most processors that other programs asked for during some runs, as parts of the machine.
 ///
 /// While processors are idle, others get all they ask for. On a busy machine they get a share by the number
 /// of threads that want to run, and the run's own threads that do not wait want to: others that had the share
-/// `s` beside `n` such threads are about `n s / (1 - s)` threads.
-fn others_demand(run: &Run, cpus: u32) -> Option<f64> {
+/// `s` beside `n` such threads are about `n s / (1 - s)` threads. `n` is at least the processors that the run
+/// used. It is known where each session has one thread. Where a statement is divided it is at most the
+/// threads that do not wait, and where a run used more processors than it has known threads it has no bound.
+fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
     let share = others_share(run, cpus)?;
     let (seconds, cpus) = (run.seconds?, f64::from(cpus.max(1)));
-    let own = run.cpu_s.unwrap_or(0.0) / seconds / cpus;
-    if 1.0 - share - own > IDLE {
-        return Some(share);
+    let used = run.cpu_s.unwrap_or(0.0) / seconds;
+    if 1.0 - share - used / cpus > IDLE {
+        return Some((share, share));
     }
-    let waited_us: u64 = run
-        .waits
-        .iter()
-        .filter(|wait| !wait.benign)
-        .map(|wait| wait.total_us)
-        .sum();
-    let waiting = waited_us as f64 / 1e6 / seconds;
-    let awake = (f64::from(run.workers) - waiting).max(0.0);
-    let threads = awake * share / (1.0 - share).max(IDLE);
-    Some(share.max(threads / cpus))
+    let threads = f64::from(run.threads.unwrap_or(run.workers));
+    let asleep_us = run.paused_us.unwrap_or(0)
+        + run
+            .waits
+            .iter()
+            .filter(|wait| !wait.benign)
+            .map(|wait| wait.total_us)
+            .sum::<u64>();
+    let awake = (threads - asleep_us as f64 / 1e6 / seconds).max(used);
+    let least = if threads > f64::from(run.workers) {
+        used
+    } else {
+        awake
+    };
+    let most = if used > threads { f64::INFINITY } else { awake };
+    let asked = |awake: f64| share.max(awake * share / (1.0 - share).max(IDLE) / cpus);
+    Some((asked(least), asked(most)))
 }
 
-fn mean_of(runs: &[&Run], cpus: u32, of: fn(&Run, u32) -> Option<f64>) -> Option<f64> {
-    let each: Vec<f64> = runs.iter().filter_map(|run| of(run, cpus)).collect();
+fn mean_share(runs: &[&Run], cpus: u32) -> Option<f64> {
+    let each: Vec<f64> = runs
+        .iter()
+        .filter_map(|run| others_share(run, cpus))
+        .collect();
     (!each.is_empty()).then(|| mean(&each))
+}
+
+fn mean_demand(runs: &[&Run], cpus: u32) -> Option<(f64, f64)> {
+    let each: Vec<(f64, f64)> = runs
+        .iter()
+        .filter_map(|run| others_demand(run, cpus))
+        .collect();
+    let of = |pick: fn(&(f64, f64)) -> f64| mean(&each.iter().map(pick).collect::<Vec<_>>());
+    (!each.is_empty()).then(|| (of(|asked| asked.0), of(|asked| asked.1)))
 }
 
 /// The cause where the slower level had less of the machine to itself, because others asked for more of it.
@@ -59,18 +80,28 @@ pub(super) fn busy_neighbour(
     cpus: u32,
     names: (&str, &str),
 ) -> Option<Attribution> {
-    let of = |runs, figure| mean_of(runs, cpus, figure);
-    let (before, after) = (of(base, others_share)?, of(level, others_share)?);
-    let (asked, asks) = (of(base, others_demand)?, of(level, others_demand)?);
+    let (before, after) = (mean_share(base, cpus)?, mean_share(level, cpus)?);
+    let (asked, asks) = (mean_demand(base, cpus)?, mean_demand(level, cpus)?);
+    let (slower, faster) = if change > 0.0 {
+        (asks, asked)
+    } else {
+        (asked, asks)
+    };
     let more = (after - before) * change.signum();
-    let asked_more = (asks - asked) * change.signum();
-    if more < SHARE || asked_more < SHARE {
+    // The least that is possible: a cause is named only where others surely asked for more.
+    if more < SHARE || slower.0 - faster.1 < SHARE {
         return None;
     }
+    let slow_name = if change > 0.0 { names.1 } else { names.0 };
     Some(Attribution {
         resource: "other programs on the machine".to_string(),
         confidence: Confidence::Likely,
-        share: Some(more.min(1.0)),
+        // A part of the processors is no part of the change in time.
+        share: None,
+        summary: format!(
+            "Other programs asked for more of the processors beside {slow_name}; how much of the change in \
+             time comes from that was not measured."
+        ),
         evidence_for: vec![format!(
             "other programs had {} of the processors at {}, {} at {}",
             percent(before),
@@ -100,37 +131,79 @@ fn write_us(runs: &[&Run], role: FileRole) -> BTreeMap<String, f64> {
         .collect()
 }
 
-/// Names the volume whose writes take several times as long as those of the others.
-pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run]) {
-    let data = write_us(slower, FileRole::Data);
-    let all: BTreeMap<String, f64> = match data.len() {
-        0 | 1 => {
-            let mut all = data;
-            for (volume, us) in write_us(slower, FileRole::Log) {
-                all.entry(volume).or_insert(us);
-            }
-            all
+/// The volume whose writes take several times as long as those to the fastest one, of the files of one role:
+/// a batch of pages and a block of the log take different times on equal drives.
+struct SlowVolume {
+    volume: String,
+    us: f64,
+    fastest_us: f64,
+}
+
+fn slow_volume(runs: &[&Run], role: FileRole) -> Option<SlowVolume> {
+    let all = write_us(runs, role);
+    let fastest_us = all.values().copied().fold(f64::INFINITY, f64::min);
+    let (volume, us) = all.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (us > LEAST_US && us >= SLOWER * fastest_us).then_some(SlowVolume {
+        volume,
+        us,
+        fastest_us,
+    })
+}
+
+/// How a cause depends on a slow volume.
+enum Tie {
+    /// The waits are for files of this role.
+    Waits(FileRole),
+    /// Nothing but that the volume was slow beside the slower level alone.
+    Change,
+    /// Not at all: sessions did not wait.
+    None,
+}
+
+impl Tie {
+    fn of(category: &str) -> Tie {
+        match category {
+            "Tran Log IO" => Tie::Waits(FileRole::Log),
+            "Buffer IO" | crate::results::LOG_FULL => Tie::Waits(FileRole::Data),
+            super::RUNNING | super::UNDIVIDED | crate::results::THINKING => Tie::None,
+            _ => Tie::Change,
         }
-        _ => data,
+    }
+}
+
+/// Names the volume whose writes take several times as long as those of the others, where it can have made
+/// the difference: the waits are for its files, or it was not as slow beside the faster level.
+pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
+    let tie = Tie::of(&found.resource);
+    let slow = match tie {
+        Tie::Waits(role) => slow_volume(slower, role),
+        Tie::Change => slow_volume(slower, FileRole::Data),
+        Tie::None => None,
     };
-    let slowest = all.iter().max_by(|a, b| a.1.total_cmp(b.1));
-    let fastest = all.values().copied().fold(f64::INFINITY, f64::min);
-    let Some((volume, &us)) = slowest.filter(|(_, us)| **us > LEAST_US) else {
-        return;
-    };
-    if all.len() < 2 || us < SLOWER * fastest {
+    let Some(slow) = slow else { return };
+    let is_new = write_us(faster, FileRole::Data)
+        .get(&slow.volume)
+        .is_none_or(|us| SLOWER * us <= slow.us);
+    if matches!(tie, Tie::Change) && !is_new {
         return;
     }
     found.evidence_for.push(format!(
-        "writes to {volume} take {}, to the fastest volume {}",
-        latency(us),
-        latency(fastest)
+        "writes to {} take {}, to the fastest volume {}",
+        slow.volume,
+        latency(slow.us),
+        latency(slow.fastest_us)
     ));
     if found.resource.is_empty() {
-        found.resource = format!("the volume {volume}");
+        found.resource = format!("the volume {}", slow.volume);
         found.confidence = Confidence::Likely;
+        // The share is that of a category which carries too little.
+        found.share = None;
+        found.summary =
+            "It was not as slow beside the faster level. No category of waits carries most of the \
+                         change, so how much of it comes from the volume is not known."
+                .to_string();
     } else {
-        found.resource = format!("{}: the volume {volume} is slow", found.resource);
+        found.resource = format!("{}: the volume {} is slow", found.resource, slow.volume);
     }
 }
 
@@ -198,31 +271,136 @@ mod tests {
     }
 
     #[test]
-    fn the_slow_volume_of_two_is_named() {
-        let file = |volume: &str, stall: u64| FileIo {
+    fn others_beside_more_threads_of_a_statement_are_no_cause() {
+        // Two processors and two threads of others that always want to run, as they did at both degrees. One
+        // session runs the statement; its threads take what they get.
+        let check = |cpu: f64, other: f64| Run {
+            cpu_s: Some(cpu),
+            workers: 1,
+            ..run(10.0, other)
+        };
+        let (one, eight) = (check(6.7, 13.3), check(16.0, 4.0));
+        let runs = (vec![&one], vec![&eight]);
+        assert!(busy_neighbour(&runs, -3.0, 2, ("1", "8")).is_none());
+        // With the degrees known it is the same.
+        let known = |run: &Run, threads| Run {
+            threads: Some(threads),
+            ..run.clone()
+        };
+        let (one, eight) = (known(&one, 1), known(&eight, 8));
+        let runs = (vec![&one], vec![&eight]);
+        assert!(busy_neighbour(&runs, -3.0, 2, ("1", "8")).is_none());
+        // A program that ran beside the slower degree alone is one.
+        let quiet = known(&check(10.0, 0.2), 1);
+        let beside = known(&check(5.0, 15.0), 8);
+        let runs = (vec![&quiet], vec![&beside]);
+        let found = busy_neighbour(&runs, 5.0, 2, ("1", "8")).unwrap();
+        assert!(
+            found.share.is_none() && found.summary.contains("beside 8"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn others_beside_sessions_that_think_are_no_cause() {
+        // Two threads of others always want to run; sixteen sessions of which nearly all think.
+        let paced = |cpu: f64, other: f64, paused_s: u64| Run {
+            cpu_s: Some(cpu),
+            workers: 16,
+            paused_us: Some(paused_s * 1_000_000),
+            ..run(10.0, other)
+        };
+        let (awake, thinking) = (paced(17.6, 2.3, 0), paced(6.6, 13.3, 150));
+        let runs = (vec![&awake], vec![&thinking]);
+        assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_none());
+    }
+
+    /// A file with 100 writes that took so many milliseconds each.
+    fn file(role: FileRole, volume: &str, each_ms: f64) -> FileIo {
+        FileIo {
+            role,
             volume: volume.to_owned(),
             writes: 100,
-            write_stall_us: stall,
+            write_stall_us: (each_ms * 100_000.0) as u64,
             ..FileIo::default()
-        };
-        let run = Run {
-            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+        }
+    }
+
+    fn with_files(files: &[FileIo]) -> Run {
+        Run {
+            files: files.to_vec(),
             ..Run::default()
-        };
-        let mut found = Attribution {
-            resource: "log full, waiting for a checkpoint".to_owned(),
+        }
+    }
+
+    fn cause(resource: &str) -> Attribution {
+        Attribution {
+            resource: resource.to_owned(),
             confidence: Confidence::Likely,
+            share: Some(0.8),
             ..Attribution::default()
-        };
-        name_slow_volume(&mut found, &[&run]);
+        }
+    }
+
+    #[test]
+    fn the_slow_volume_of_two_is_named() {
+        let data = |volume, each_ms| file(FileRole::Data, volume, each_ms);
+        let run = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
+        // The waits are for these files, so the volume is named though it was as slow at the other level.
+        let mut found = cause(crate::results::LOG_FULL);
+        name_slow_volume(&mut found, &[&run], &[&run]);
         assert!(found.resource.contains("/slow is slow"), "{found:?}");
         assert!(found.evidence_for[0].contains("90.0 ms"), "{found:?}");
-        let alike = Run {
-            files: vec![file("/a", 200_000), file("/b", 300_000)],
-            ..Run::default()
-        };
+        let alike = with_files(&[data("/a", 2.0), data("/b", 3.0)]);
         let mut none = Attribution::default();
-        name_slow_volume(&mut none, &[&alike]);
+        name_slow_volume(&mut none, &[&alike], &[&run]);
         assert_eq!(none, Attribution::default());
+    }
+
+    #[test]
+    fn a_slow_volume_that_nothing_ties_to_the_change_is_not_named() {
+        let data = |volume, each_ms| file(FileRole::Data, volume, each_ms);
+        // Equal drives: a batch of pages takes longer than a block of the log.
+        let equal = with_files(&[data("/data", 4.0), file(FileRole::Log, "/log", 0.8)]);
+        let slow = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
+        let one = with_files(&[data("/fast", 2.0)]);
+        for (category, slower, faster) in [
+            ("Buffer Latch", &equal, &equal),
+            ("Buffer IO", &equal, &equal),
+            ("Tran Log IO", &equal, &equal),
+            // The log is elsewhere.
+            ("Tran Log IO", &slow, &one),
+            // As slow at both levels, and no wait for files.
+            ("Buffer Latch", &slow, &slow),
+            ("", &slow, &slow),
+            (super::super::RUNNING, &slow, &one),
+        ] {
+            let mut found = cause(category);
+            name_slow_volume(&mut found, &[slower], &[faster]);
+            assert_eq!(found, cause(category));
+        }
+    }
+
+    #[test]
+    fn a_volume_that_was_slow_beside_the_slower_level_alone_is_named_without_a_share() {
+        let data = |volume, each_ms| file(FileRole::Data, volume, each_ms);
+        let slow = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
+        let fast = with_files(&[data("/fast", 2.0)]);
+        let mut found = Attribution {
+            share: Some(0.3),
+            ..Attribution::default()
+        };
+        name_slow_volume(&mut found, &[&slow], &[&fast]);
+        assert_eq!(found.resource, "the volume /slow");
+        assert!(
+            found.share.is_none() && !found.summary.is_empty(),
+            "{found:?}"
+        );
+        // Two volumes for the log.
+        let log = |volume, each_ms| file(FileRole::Log, volume, each_ms);
+        let logs = with_files(&[log("/fast", 2.0), log("/slow", 90.0)]);
+        let mut found = cause("Tran Log IO");
+        name_slow_volume(&mut found, &[&logs], &[&fast]);
+        assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
     }
 }

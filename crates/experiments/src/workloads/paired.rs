@@ -1,0 +1,91 @@
+//! Levels compared by their runs within blocks: for statements about two levels of which none need be the
+//! baseline.
+
+use furrow_lab::results::{Interval, Results};
+use furrow_stats::special::t_quantile;
+use furrow_stats::{mean, std_dev};
+
+/// The ratio of one level's response to another's, with a 95% interval of the ratios within blocks. `None`
+/// with fewer than two blocks that have both.
+pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64, Interval)> {
+    let in_block = |key: &str, block: u32| {
+        let mut runs = results.good_runs(key).filter(|run| run.block == block);
+        runs.next()?.response.map(f64::ln)
+    };
+    let of_block = |block| Some(in_block(level, block)? - in_block(other, block)?);
+    let logs: Vec<f64> = (1..=results.plan.blocks).filter_map(of_block).collect();
+    if logs.len() < 2 {
+        return None;
+    }
+    let n = logs.len() as f64;
+    let middle = mean(&logs);
+    let reach = t_quantile(0.975, n - 1.0) * std_dev(&logs) / n.sqrt();
+    let interval = Interval {
+        low: (middle - reach).exp(),
+        high: (middle + reach).exp(),
+        confidence: 0.95,
+    };
+    Some((middle.exp(), interval))
+}
+
+/// Whether one level has the larger response; `None` if the interval includes both directions.
+pub(crate) fn is_larger(results: &Results, level: &str, other: &str) -> Option<bool> {
+    let (ratio, interval) = ratio(results, level, other)?;
+    (!interval.contains(1.0)).then_some(ratio > 1.0)
+}
+
+/// Whether both parts of a statement hold: no where one does not, and open where one is open.
+pub(crate) fn both(one: Option<bool>, other: Option<bool>) -> Option<bool> {
+    match (one, other) {
+        (Some(false), _) | (_, Some(false)) => Some(false),
+        (Some(true), Some(true)) => Some(true),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use furrow_lab::results::{LevelResult, PlanInfo, Run};
+
+    /// Results with these seconds of each level in three blocks; the first level is the baseline.
+    pub(crate) fn blocks(levels: &[(&str, [f64; 3])]) -> Results {
+        let mut results = Results {
+            plan: PlanInfo {
+                blocks: 3,
+                ..PlanInfo::default()
+            },
+            ..Results::default()
+        };
+        for (place, (level, seconds)) in levels.iter().enumerate() {
+            results.levels.push(LevelResult {
+                level: (*level).to_owned(),
+                is_baseline: place == 0,
+                n: 3,
+                mean: Some(mean(seconds)),
+                ..LevelResult::default()
+            });
+            for (block, seconds) in (1..).zip(seconds) {
+                results.runs.push(Run {
+                    level: (*level).to_owned(),
+                    block,
+                    response: Some(*seconds),
+                    ..Run::default()
+                });
+            }
+        }
+        results
+    }
+
+    #[test]
+    fn a_level_is_called_larger_only_where_the_blocks_agree() {
+        let clear = blocks(&[("8", [10.0, 20.0, 15.0]), ("16", [11.0, 22.1, 16.4])]);
+        assert_eq!(is_larger(&clear, "16", "8"), Some(true));
+        assert_eq!(is_larger(&clear, "8", "16"), Some(false));
+        let mixed = blocks(&[("8", [10.0, 20.0, 15.0]), ("16", [11.0, 18.0, 15.0])]);
+        assert_eq!(is_larger(&mixed, "16", "8"), None);
+        assert_eq!(is_larger(&blocks(&[]), "16", "8"), None);
+        assert_eq!(both(Some(true), None), None);
+        assert_eq!(both(None, Some(false)), Some(false));
+    }
+}
