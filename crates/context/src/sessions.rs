@@ -80,25 +80,7 @@ impl Sessions {
         let session = Session::of_task(&db, &task)?;
         let activity = Arc::new(Activity::new(id, db.name(), &task));
         server.enlist(id, &activity);
-        let sessions = Sessions {
-            server: Arc::clone(server),
-            id,
-            task,
-            seats: vec![Seat::new(session)],
-            aside: None,
-            variables: HashSet::new(),
-            current: 0,
-            count: 0,
-            name: None,
-            mark: None,
-            in_statement: false,
-            doomed: false,
-            isolation: Isolation::ReadCommitted,
-            timeout: Timeout::Forever,
-            priority: 0,
-            activity,
-            reads: None,
-        };
+        let sessions = Sessions::of(server, &task, session, &activity);
         sessions.publish();
         Ok(sessions)
     }
@@ -113,10 +95,25 @@ impl Sessions {
     ) -> Result<Sessions> {
         let task = self.task.child(number);
         let session = self.by_table(id, table)?.reader(&task, waiter)?;
-        Ok(Sessions {
-            server: Arc::clone(&self.server),
-            id: self.id,
-            task,
+        let mut helper = Sessions::of(&self.server, &task, session, &self.activity);
+        helper.in_statement = true;
+        helper.isolation = self.isolation;
+        helper.timeout = self.timeout;
+        helper.priority = self.priority;
+        Ok(helper)
+    }
+
+    /// One session, outside of a transaction.
+    fn of(
+        server: &Arc<ServerState>,
+        task: &Arc<Task>,
+        session: Session,
+        activity: &Arc<Activity>,
+    ) -> Sessions {
+        Sessions {
+            server: Arc::clone(server),
+            id: task.session_id(),
+            task: Arc::clone(task),
             seats: vec![Seat::new(session)],
             aside: None,
             variables: HashSet::new(),
@@ -124,14 +121,14 @@ impl Sessions {
             count: 0,
             name: None,
             mark: None,
-            in_statement: true,
+            in_statement: false,
             doomed: false,
-            isolation: self.isolation,
-            timeout: self.timeout,
-            priority: self.priority,
-            activity: Arc::clone(&self.activity),
+            isolation: Isolation::ReadCommitted,
+            timeout: Timeout::Forever,
+            priority: 0,
+            activity: Arc::clone(activity),
             reads: None,
-        })
+        }
     }
 
     /// The record of the connection's activity for other threads.
