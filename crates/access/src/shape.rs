@@ -21,9 +21,9 @@ pub struct KeyColumn {
     pub node: usize,
     /// Its type.
     pub data_type: DataType,
-    /// Descending.
+    /// Whether its order is descending.
     pub descending: bool,
-    /// The hidden number that makes equal keys unique.
+    /// Whether it is the uniquifier: the hidden number that makes equal keys unique.
     pub uniquifier: bool,
 }
 
@@ -34,9 +34,9 @@ pub struct Shape {
     pub leaf: RowLayout,
     /// Non-leaf rows; none for a heap.
     pub node: Option<RowLayout>,
-    /// The key in key order; empty for a heap. In non-leaf rows, and in comparing, all of it counts.
+    /// The key in key order; empty for a heap. Non-leaf rows and comparisons use the whole key.
     pub key: Vec<KeyColumn>,
-    /// Whether a whole key occurs once (then without the uniquifier or locator).
+    /// Whether a key occurs once even without the uniquifier or locator.
     pub unique: bool,
     /// Whether the rows lie in files that no process changes and that another engine may have written. Such
     /// trees number their levels differently: leaves with data are recognized by the type of their page.
@@ -112,7 +112,7 @@ impl Shape {
         }
     }
 
-    /// Whether a page is one of this allocation unit. Clustered leaves that SQL Server 2000 wrote bear no
+    /// Whether a page is one of this allocation unit. Clustered leaves that SQL Server 2000 wrote have no
     /// index number.
     #[inline]
     pub fn owns(&self, page: Page<'_>, unit: AllocUnitId) -> bool {
@@ -177,7 +177,7 @@ impl Shape {
         let mut values = key.columns();
         debug_assert_eq!(values.len(), self.key.len(), "an entry has the whole key");
         for (value, column) in values.iter_mut().zip(&self.key) {
-            // A row without the uniquifier has number 0: so has its entry above.
+            // A row without a uniquifier has the number 0, and so has its entry in the page above.
             if column.uniquifier && value.is_none() {
                 *value = Some(&[]);
             }
@@ -185,7 +185,7 @@ impl Shape {
         Ok(node.encode_node(&values, child, out)?)
     }
 
-    /// Largest non-leaf row there can be, with its slot.
+    /// Bytes of the largest possible non-leaf row, with its slot.
     pub(crate) fn largest_node_row(&self) -> usize {
         let values = self
             .key

@@ -16,7 +16,7 @@ use furrow_types::{Family, Value, decode};
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// Where it lies: of a forwarded row, where its stub does.
+    /// Its address. For a forwarded row, the address of its stub.
     pub at: RowId,
     /// One value per requested column.
     pub values: Vec<Value>,
@@ -24,16 +24,18 @@ pub struct Row {
 
 /// Iterates over rows; see [`Database::rows`](super::Database::rows).
 ///
-/// A damaged row is an error and the next row follows; so is a page that cannot be used, and the rows of all
-/// other pages follow: in key order as long as the pages above give it, by allocation otherwise. A map that
-/// cannot be used is an error, too, and the pages' own headers show which of them are in use.
+/// Damage is returned as an error, and the iteration continues:
+/// - after a damaged row, with the next row;
+/// - after a page that cannot be used, with the rows of all other pages: in key order if the pages above the
+///   leaves show that order, in the order of allocation otherwise;
+/// - after a map that cannot be used, with the pages whose own headers show that they are in use.
 #[derive(Debug)]
 pub struct Rows<'s> {
     source: &'s Pages<'s>,
     unit: AllocUnit,
     leaf_type: PageType,
     columns: Vec<StoredColumn>,
-    /// Values of columns that rows older than the column don't store.
+    /// Values of columns for rows that are older than the column and do not store it.
     defaults: Vec<Value>,
     /// Errors to be returned before the next page.
     pending: VecDeque<MdfError>,
@@ -47,9 +49,9 @@ pub struct Rows<'s> {
 /// Which pages come next.
 #[derive(Debug)]
 enum Way {
-    /// Where the sibling links lead.
+    /// Those to which the sibling links lead.
     Links { next: PageId, seen: PageSet },
-    /// These.
+    /// Those of a list.
     List(std::vec::IntoIter<PageId>),
 }
 
@@ -88,7 +90,7 @@ impl<'s> Rows<'s> {
         }
     }
 
-    /// Rows of a tree in key order; of a unit without pages none.
+    /// Rows of a tree in key order; no rows if the unit has no pages.
     pub(crate) fn of_tree(
         source: &'s Pages<'s>,
         unit: AllocUnit,
@@ -144,7 +146,7 @@ impl<'s> Rows<'s> {
         self.pages = Way::List(pages.into_iter());
     }
 
-    /// Goes on behind a leaf that can't be used: its links are lost.
+    /// Continues behind a leaf that cannot be used, and whose links are lost.
     fn go_on_behind(&mut self, lost: PageId, seen: &PageSet) {
         let leaves = leaves_by_parents(self.source, &self.unit, self.leaf_type);
         let place = leaves
@@ -157,7 +159,8 @@ impl<'s> Rows<'s> {
         leaves.drain(..=place);
         let mut seen = seen.clone();
         let source = self.source;
-        // A page beyond the end is an error later; here its number must not take memory.
+        // A page beyond the end of its file is an error later. It is not put in the set: a large page number
+        // would take memory there.
         leaves.retain(|&leaf| leaf.page.0 >= source.size_pages(leaf.file) || seen.insert(leaf));
         self.pages = Way::List(leaves.into_iter());
     }
@@ -204,7 +207,7 @@ impl<'s> Rows<'s> {
         self
     }
 
-    /// The next record that is a row, with the place it is known by.
+    /// The next record that is a row, with the address of the slot in which it was found.
     fn next_record(&mut self) -> Option<Result<(RowId, Found), MdfError>> {
         loop {
             let Some((id, page)) = &self.current else {
@@ -229,7 +232,7 @@ impl<'s> Rows<'s> {
                 Ok(Some(found)) => return Some(Ok((at, found))),
                 Ok(None) => {}
                 Err(error) => {
-                    // A slot count beyond the page ends the page, not the machine.
+                    // If the slot count reaches beyond the page, the other slots are skipped.
                     if view.slot_offset(at.slot).is_none() {
                         self.current = None;
                     }
@@ -277,8 +280,8 @@ impl<'s> Rows<'s> {
     }
 }
 
-/// A column's value in a record that lies at `at`, on the level of `place`; `default` where the row is older
-/// than the column.
+/// A column's value in the record at `at`, on the level of `place`. It is `default` if the row is older than
+/// the column.
 pub(crate) fn value_of(
     source: &Pages<'_>,
     at: RowId,
@@ -366,13 +369,13 @@ fn find_row<'s>(
                 end: end.1,
             }))
         }
-        // Reached by its stub.
+        // It is read through its stub.
         RecordKind::Forwarded => Ok(None),
         _ => Err(damaged(at, "a record of a kind that no row has")),
     }
 }
 
-/// Where the row lies that a stub at `stub` leads to; `None` when the slot holds no row of that stub.
+/// Start and end of the row to which the stub at `stub` leads; `None` if the slot has no row of that stub.
 fn moved_row(page: &PageRef, slot: u16, stub: RowId) -> Option<(usize, usize)> {
     let view = Page::new(page);
     let start = usize::from(view.slot_offset(slot)?);

@@ -29,7 +29,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// An error about one of its rowsets, with the table's name.
+    /// Adds the table's name to an error about one of its rowsets.
     pub(crate) fn name_in(&self, error: MdfError) -> MdfError {
         let named = |what: String| format!("{what} (table {}.{})", self.schema, self.name);
         match error {
@@ -39,7 +39,8 @@ impl Table {
         }
     }
 
-    /// Where a stored column lies is lost. Its values are in the rows: to read them as NULL would be a lie.
+    /// The error for a stored column whose place in the rows is lost. Its values are in the rows, so it must
+    /// not be read as NULL.
     pub(crate) fn without_place(&self, column: &TableColumn) -> MdfError {
         let (schema, table, column) = (&self.schema, &self.name, &column.name);
         MdfError::Catalog {
@@ -61,8 +62,8 @@ pub struct TableColumn {
     pub data_type: DataType,
     /// Whether it may be NULL.
     pub nullable: bool,
-    /// Whether it is computed, or the column set, which is computed of the sparse columns. One that isn't
-    /// persisted has no values here: they read as NULL.
+    /// Whether it is computed, or the column set, which is computed from the sparse columns. A computed
+    /// column that is not persisted has no stored values, and is read as NULL.
     pub computed: bool,
     /// Last value, increment and seed of an identity column.
     pub identity: Option<Identity>,
@@ -94,9 +95,9 @@ pub struct Index {
     pub name: String,
     /// 1 clustered, 2 nonclustered.
     pub kind: u8,
-    /// Unique.
+    /// Whether it is unique.
     pub unique: bool,
-    /// Of the primary key.
+    /// Whether it is the index of the primary key.
     pub primary_key: bool,
     /// Key columns in order: column id and whether it is descending.
     pub key: Vec<(i32, bool)>,

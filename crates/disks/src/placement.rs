@@ -2,8 +2,8 @@
 //!
 //! A partition begins at its offset and is divided into clusters, the allocation units of the file system.
 //! A file is a list of extents, each a run of clusters. A new file begins some clusters behind what was
-//! allocated last, because small files and metadata lie in between; so a file on clusters of 4 KB begins at
-//! an odd multiple of 4 KB about every other time. A file that grows continues behind its last extent where
+//! allocated last, because small files and metadata lie in between. So with clusters of 4 KB about every
+//! other file begins at an odd multiple of 4 KB. A file that grows continues behind its last extent where
 //! that space is free, and in the first free run otherwise.
 //!
 //! # Invariants
@@ -133,7 +133,7 @@ impl Placement {
         Ok(())
     }
 
-    /// Gives the space of a file back.
+    /// Frees the space of a file.
     pub fn release(&mut self, file: &mut Extents) {
         for extent in file.0.drain(..) {
             let start = (extent.array_offset - self.partition_offset) / self.unit_bytes;
@@ -160,7 +160,8 @@ impl Placement {
         }
     }
 
-    /// The next run for a file: behind its end, else the first one that holds all, else the longest.
+    /// The next run for a file: the free run behind its end, otherwise the first that has all the clusters,
+    /// otherwise the longest.
     fn choose(&mut self, file: &Extents, clusters: u64) -> Option<(u64, u64)> {
         if let Some(last) = file.0.last() {
             let end = (last.array_offset + last.bytes - self.partition_offset) / self.unit_bytes;

@@ -20,7 +20,7 @@ pub struct DiskProfile {
     pub seek_mean_ms: f64,
     /// Seek over the full stroke, milliseconds.
     pub seek_max_ms: f64,
-    /// What a write's seek takes longer, because the head must settle more exactly.
+    /// Additional time of a seek for a write, because the head must settle more exactly, milliseconds.
     pub write_settle_ms: f64,
     /// Media rate of the outermost zone, bytes per second.
     pub outer_rate: u64,
@@ -41,22 +41,22 @@ pub struct FlashProfile {
     pub read_ns: u64,
     /// Time until a write is accepted, without the transfer.
     pub write_ns: u64,
-    /// Time that each command occupies the interface, beside its bytes.
+    /// Time that each command occupies the interface, in addition to the transfer of its bytes.
     pub command_ns: u64,
     /// Bytes per second of reads.
     pub read_rate: u64,
-    /// Bytes per second of writes that it keeps up.
+    /// Bytes per second of writes, sustained.
     pub write_rate: u64,
-    /// The unit that it writes: a write of a part of one reads the unit first.
+    /// The unit of writes: a write of a part of a unit reads the whole unit first.
     pub unit_bytes: u64,
 }
 
-/// Credits of a cloud volume that it spends above its base rate.
+/// Credits that a cloud volume spends when it exceeds its base rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Burst {
     /// Operations per second while credits last.
     pub iops: u64,
-    /// Credits of a volume that was idle for long; one operation above the base rate takes one.
+    /// Credits of a volume that was idle for long. Each operation above the base rate takes one credit.
     pub credits: u64,
 }
 
@@ -84,11 +84,11 @@ pub struct CapProfile {
 /// A drive of an array.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Profile {
-    /// It rotates.
+    /// A rotating disk.
     Disk(DiskProfile),
-    /// It is flash.
+    /// A flash drive.
     Flash(FlashProfile),
-    /// It is limited by caps.
+    /// A volume that is limited by caps.
     Capped(CapProfile),
 }
 

@@ -29,8 +29,9 @@ fn record(body: &[u8]) -> Record<'_> {
     }
 }
 
-/// A log that has gone round, and where the last `commits` commits begin, each a block of its own.
-fn worn(commits: usize) -> (SimVolume, Lsn, Arc<Log>) {
+/// A log that has wrapped around, and the LSN at which its last `commits` commits begin. Each commit is a
+/// block of its own.
+fn wrapped(commits: usize) -> (SimVolume, Lsn, Arc<Log>) {
     let volume = SimVolume::new(SimOptions::default());
     volume.create_dir(Path::new("/log")).unwrap();
     let file = volume
@@ -49,7 +50,7 @@ fn worn(commits: usize) -> (SimVolume, Lsn, Arc<Log>) {
     (volume, start, log)
 }
 
-/// Reads the log from there; how many records there are.
+/// Reads the log from an LSN on, and returns the number of records.
 fn read(volume: &SimVolume, from: Lsn) -> Result<usize, LogError> {
     let file = volume
         .open(Path::new(PATH), Open::Existing, Access::Log)
@@ -62,7 +63,7 @@ fn read(volume: &SimVolume, from: Lsn) -> Result<usize, LogError> {
     Ok(records)
 }
 
-/// LSN and place of each block from there on, in order.
+/// LSN and file offset of each block from an LSN on, in log order.
 fn blocks(volume: &SimVolume, from: Lsn) -> Vec<(Lsn, u64)> {
     let bytes = volume.contents(Path::new(PATH)).unwrap();
     let mut found: Vec<(Lsn, u64)> = (0..bytes.len())
@@ -80,7 +81,7 @@ fn blocks(volume: &SimVolume, from: Lsn) -> Vec<(Lsn, u64)> {
 
 #[test]
 fn a_rotten_block_before_the_last_one_is_damage_wherever_it_lies() {
-    let (volume, start, log) = worn(200);
+    let (volume, start, log) = wrapped(200);
     drop(log);
     let volume = volume.fork();
     assert_eq!(read(&volume.fork(), start).unwrap(), 200);
@@ -105,7 +106,7 @@ fn a_rotten_block_before_the_last_one_is_damage_wherever_it_lies() {
 
 #[test]
 fn a_hole_of_many_blocks_is_damage_if_anything_was_written_behind_it() {
-    let (volume, start, log) = worn(150);
+    let (volume, start, log) = wrapped(150);
     drop(log);
     let volume = volume.fork();
     let blocks = blocks(&volume, start);
@@ -121,7 +122,7 @@ fn a_hole_of_many_blocks_is_damage_if_anything_was_written_behind_it() {
 
 #[test]
 fn a_lost_directory_of_a_log_that_had_grown_is_no_end_of_it() {
-    let (volume, _, log) = worn(0);
+    let (volume, _, log) = wrapped(0);
     log.grow(1 << 20).unwrap();
     let mut lsn = log.tail();
     let mut start = lsn;
@@ -155,7 +156,7 @@ fn a_lost_directory_of_a_log_that_had_grown_is_no_end_of_it() {
 
 #[test]
 fn a_device_that_stops_reading_is_no_end_of_the_log() {
-    let (volume, start, log) = worn(30);
+    let (volume, start, log) = wrapped(30);
     drop(log);
     let volume = volume.fork();
     for nth in 1..60 {

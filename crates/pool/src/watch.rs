@@ -1,9 +1,9 @@
 //! Using a copy of a page without holding the page's latch.
 //!
-//! Almost every access needs the root of its tree, and the root hardly ever changes. If each of them latched
-//! it, all processors would write the same word without exchanging any data. So a thread that holds SH may
-//! mark the page, copy the part it needs, and use the copy from then on, as long as the mark shows that the
-//! page has not changed. Marks are only read, so their cache line stays shared among all processors.
+//! Almost every access needs the root of its tree, and the root hardly ever changes. If each access latched
+//! the root, all processors would write the same word without exchanging any data. So a thread that holds SH
+//! may mark the page, copy the part it needs, and use the copy from then on, as long as the mark shows that
+//! the page has not changed. Marks are only read, so their cache line stays shared among all processors.
 //!
 //! # What a mark is
 //! There are a few counters, each for many frames. A mark is the counter of the page's frame together with
@@ -22,23 +22,24 @@
 //!    So a thread that latches P EX after that sees the bit, and it raises the counter above the value that
 //!    was read.
 //! 2. Let W be the first thread after that which changes what P stores about C. W raises the counter before
-//!    it changes P, and releases C's latch after that. W had C's latch either before the reader or has it
-//!    after the reader.
-//! 3. Before: the reader's latch (an acquire) comes after W's release, and so after W's raise. A relaxed load
-//!    that comes later in the reader's thread returns the raised value, because a load never returns an older
-//!    value than a store that happens before it.
-//! 4. After: W has not changed P yet, and C is the right page as long as the reader holds it.
+//!    it changes P, and releases C's latch after that. W holds C's latch either before the reader or after
+//!    it.
+//! 3. *W before the reader.* The reader's latch (an acquire) comes after W's release, and so after W's raise.
+//!    A relaxed load that comes later in the reader's thread returns the raised value, because a load never
+//!    returns an older value than a store that happens before it.
+//! 4. *W after the reader.* W has not changed P yet, and C is the right page as long as the reader holds C's
+//!    latch.
 //!
 //! P's removal from memory counts as a change: the counter is raised under EX, before the page table drops
-//! the page. P can return, to another frame or to the same one, only through the page table, whose mutexes
-//! order what follows behind the raise; so does the free list. (If the counter were raised later, P could be
-//! read into another frame meanwhile and changed there. The old frame's mark would not show that change, and
-//! the stale copy would be used.) So when a thread finds the old frame's mark unchanged, no change of P in
-//! another frame precedes that. The same holds for C if it moved to another frame meanwhile: the latch of its
-//! new frame comes behind that of the old one.
+//! the page. P can return, to another frame or to the same one, only through the page table. The mutexes of
+//! the page table order what follows behind the raise, and so does the free list. (If the counter were raised
+//! later, P could be read into another frame meanwhile and changed there. The old frame's mark would not show
+//! that change, and the stale copy would be used.) So when a thread finds the old frame's mark unchanged, no
+//! change of P in another frame precedes that. The same holds for C if it moved to another frame meanwhile:
+//! the latch of its new frame is taken after that of the old one.
 //!
-//! The clock hand must not remove a watched page as unused: it removes the mark first, and the page is
-//! removed only if no thread has fetched it again by the next time that the hand passes.
+//! The clock hand must not remove a watched page as unused. So it removes the mark first. It removes the page
+//! only if no thread has fetched the page again by the next time that the hand passes.
 
 #[cfg(loom)]
 use crate::park::atomic::{AtomicU64, Ordering};
@@ -65,8 +66,8 @@ impl PageMark {
         self.0
     }
 
-    /// The mark that gave this word. A word that did not come from a mark gives a mark that may hold or not;
-    /// it has no other effect.
+    /// The mark that was stored as this word. A word that did not come from a mark gives a mark that may hold
+    /// or not; it has no other effect.
     #[inline]
     pub fn from_word(word: u64) -> PageMark {
         PageMark(word)
@@ -87,7 +88,7 @@ impl Watches {
         Watches((0..COUNTERS).map(|_| Counter(AtomicU64::new(0))).collect())
     }
 
-    /// The counter in a place; any place will do.
+    /// The counter of a place. Places beyond the last counter begin again at the first one.
     #[inline]
     fn counter(&self, place: usize) -> &AtomicU64 {
         &self.0[place % COUNTERS].0
@@ -100,7 +101,7 @@ impl Watches {
         PageMark(count << PLACE_BITS | place as u64)
     }
 
-    /// The marks of the page in this frame hold no longer. The caller holds EX.
+    /// Invalidates the marks of the page in this frame. The caller holds EX.
     pub(crate) fn raise(&self, index: u32) {
         self.counter(index as usize).fetch_add(1, Ordering::Relaxed);
     }

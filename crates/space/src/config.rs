@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Whether objects may get space in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileState {
-    /// Read, written, filled.
+    /// Its pages are read and written, and it gets new extents.
     Online,
     /// Its pages can be used, but it gets no new extents and does not grow (it is being emptied).
     Closed,
@@ -32,7 +32,7 @@ pub struct DataFile {
     pub max_pages: Option<u32>,
     /// How it grows.
     pub growth: FileGrowth,
-    /// Whether it is filled.
+    /// Whether objects may get space in it.
     pub state: FileState,
 }
 
@@ -45,19 +45,20 @@ pub struct FilegroupSpec {
     pub name: String,
     /// Whether all files grow when one has to (AUTOGROW_ALL_FILES).
     pub autogrow_all: bool,
-    /// Whether objects go there that name no filegroup.
+    /// Whether objects that name no filegroup go to this one.
     pub is_default: bool,
 }
 
 /// How space is allocated.
 #[derive(Debug, Clone, Copy)]
 pub struct SpaceOptions {
-    /// Consecutive extents a file takes when it is its turn: 1, or 64 with the startup option -E.
+    /// Consecutive extents that are allocated in a file when it is its turn: 1, or 64 with the startup option
+    /// -E.
     pub extents_a_turn: u32,
     /// How a file's new bytes are filled: allocated (instant file initialisation) or zeroed.
     pub fill: Fill,
-    /// Whether nothing is ever allocated: maps that cannot be read then count as full, and the rest of the
-    /// files can be used.
+    /// Whether nothing is ever allocated. Maps that cannot be read then count as full, so that the rest of
+    /// the files can be used.
     pub at_rest: bool,
 }
 
@@ -76,7 +77,7 @@ impl Default for SpaceOptions {
     }
 }
 
-/// The catalog's part in growth: it learns new sizes, and it stores the options of files.
+/// The catalog's part in growth: it stores the new sizes, and the options of files.
 pub trait FileCatalog: Send + Sync + Debug {
     /// Records that the file now has `size_pages` pages. Called after the new size is in the log, with no
     /// latch held: it may change rows, and these may need space.
@@ -93,8 +94,8 @@ pub trait FileCatalog: Send + Sync + Debug {
         let _ = (file, took_ms);
     }
 
-    /// Called when a file should have grown automatically and the system refused. The same rules as for
-    /// [`FileCatalog::grew`].
+    /// Called when a file should have grown automatically, and the operating system refused. The rules of
+    /// [`FileCatalog::grew`] apply.
     fn not_expanded(&self, file: FileId, error: &IoError) {
         let _ = (file, error);
     }

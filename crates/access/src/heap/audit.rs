@@ -1,11 +1,11 @@
 //! Proof that a heap is sound.
 //!
-//! For consistency checks and tests: the heap must be at rest. What is proven of every page that the maps
-//! assign to its unit:
-//! - it is of the unit, names itself, is no index page, is linked to nothing;
-//! - its records and free-space counts agree, its count of ghosts too, and PFS has its class of fullness;
-//! - each stub leads to a record that leads back to it, and each moved record has such a stub; no record is
-//!   too short to give way to a stub.
+//! The audit is for consistency checks and tests. No thread may change the heap meanwhile. For every page
+//! that the maps assign to the heap's unit, the audit proves:
+//! - the page belongs to the unit, has its own page id, is no index page, and has no links;
+//! - its free-space counts and its count of ghosts agree with its records, and PFS has its class of fullness;
+//! - each stub leads to a record that leads back to the stub, and each moved record has such a stub;
+//! - no record is too short to be replaced by a stub.
 
 use super::{Heap, damaged, first, record, record_kind, target_of};
 use crate::AccessError;
@@ -19,11 +19,11 @@ use std::collections::HashMap;
 /// What an audit found in a heap that is sound.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeapAudit {
-    /// Live rows, moved ones among them.
+    /// Live rows, moved rows included.
     pub rows: u64,
     /// Ghosts.
     pub ghosts: u64,
-    /// Rows that have moved, ghosts among them.
+    /// Rows that have moved, ghosts included.
     pub moved: u64,
     /// Bytes of live rows.
     pub row_bytes: u64,
@@ -39,7 +39,7 @@ struct Found {
 }
 
 impl Heap {
-    /// Proves the heap, which must be at rest.
+    /// Proves that the heap is sound. No thread may change it meanwhile.
     pub fn audit(&self) -> Result<HeapAudit, AccessError> {
         let mut found = Found::default();
         for page in self.space().pages(self.unit())? {

@@ -3,21 +3,21 @@
 use crate::AccessError;
 use furrow_format::{MAX_ROW_SIZE, Page, RowError, SLOT_SIZE};
 
-/// Encoded rows one behind the other, to be loaded; used again and again.
+/// Encoded rows to be loaded, one behind the other. A batch is cleared and used again.
 #[derive(Debug, Clone, Default)]
 pub struct RowBatch {
-    /// Each row behind its length, as the log has them.
+    /// Each row follows its length, as in a log record.
     pub(super) bytes: Vec<u8>,
     rows: usize,
 }
 
 impl RowBatch {
-    /// An empty one.
+    /// An empty batch.
     pub fn new() -> RowBatch {
         RowBatch::default()
     }
 
-    /// Adds a row that `encode` appends to the bytes it is given. On an error nothing is added.
+    /// Adds a row that `encode` appends to the buffer. On an error nothing is added.
     #[inline]
     pub fn push_with<E: From<AccessError>>(
         &mut self,
@@ -56,12 +56,12 @@ impl RowBatch {
         })
     }
 
-    /// How many rows there are.
+    /// Number of rows.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether there are none.
+    /// Whether the batch has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
@@ -71,7 +71,7 @@ impl RowBatch {
         self.bytes.len()
     }
 
-    /// Forgets the rows and keeps the memory.
+    /// Removes the rows; their memory stays allocated.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.rows = 0;
@@ -83,7 +83,7 @@ impl RowBatch {
     }
 }
 
-/// Rows behind their lengths.
+/// Iterates over rows, each of which follows its length.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a>(pub(super) &'a [u8]);
 
@@ -108,7 +108,8 @@ pub(super) struct Run<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// As many rows as fit in `free` bytes of a page, taken off the front; `None` for none.
+    /// Removes as many rows from the front as fit into `free` bytes of a page, and returns them. `None` if no
+    /// row fits.
     pub(super) fn take_run(&mut self, view: Page<'_>, free: usize) -> Option<Run<'a>> {
         let (all, mut left) = (self.0, free);
         let mut run: Option<Run<'a>> = None;

@@ -5,12 +5,12 @@ use crate::AccessError;
 use furrow_format::Page;
 use furrow_pool::Sh;
 
-/// Walks that may be disturbed by a change before an estimate is returned.
+/// If changes disturb this many walks, the count of the last walk is returned as an estimate.
 const WALKS: usize = 3;
 
 impl Tree {
-    /// How many pages the tree has above its leaves; exact if no other thread changes it meanwhile. The first
-    /// call reads them. No latch may be held.
+    /// Number of pages that the tree has above its leaves. It is exact if no other thread changes the tree
+    /// meanwhile. The first call reads these pages. The caller must not hold a latch.
     pub fn upper_pages(&self) -> Result<u64, AccessError> {
         let mut found = 0;
         for _ in 0..WALKS {
@@ -32,8 +32,8 @@ impl Tree {
         let root = self.fetch(self.root(), Sh)?;
         let (height, mut found) = (Page::new(&root).level(), 0);
         drop(root);
-        // Each level starts at the root again: a latch on the page above or on the left keeps a page in its
-        // place until it is latched itself.
+        // The walk of each level starts at the root: a latch on the page above or on the left keeps a page in
+        // its place until the page itself is latched.
         for level in 1..=height {
             let mut page = self.fetch(self.root(), Sh)?;
             while Page::new(&page).level() > level {

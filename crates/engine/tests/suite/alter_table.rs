@@ -1,5 +1,6 @@
-//! ALTER TABLE: columns, keys, checks and clustered indexes come and go on tables with rows; undone, they
-//! leave the table as it was; after a crash it is the one or the other.
+//! ALTER TABLE adds and drops columns, keys, checks and clustered indexes on tables with rows. A change that
+//! is rolled back leaves the table as it was. After a crash the table is as it was before the change or after
+//! it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
@@ -37,7 +38,7 @@ fn filled(session: &mut Session, clustered: bool) -> Arc<Table> {
     table
 }
 
-/// All rows, sorted by the first column; every index is sound and has as many.
+/// All rows, sorted by the first number in them. Asserts that every index is sound and has as many rows.
 fn rows(session: &mut Session, table: &Arc<Table>) -> Vec<Vec<Value>> {
     let mut out = Vec::new();
     let scan = session.scan(table, &ScanSpec::default()).unwrap();
@@ -70,8 +71,8 @@ fn numbers(error: &EngineError) -> Vec<u32> {
     error.messages().iter().map(|m| m.number).collect()
 }
 
-/// `a` and `text` are in an index, `c` has a default, `d` a check, `x` is not there.
-fn look_at_what_keeps_columns(session: &mut Session) {
+/// `a` and `text` are in an index, `c` has a default, `d` has a check, and `x` does not exist.
+fn assert_columns_in_use_are_not_dropped(session: &mut Session) {
     let whys = [
         ("a", 5074),
         ("text", 5074),
@@ -121,7 +122,7 @@ fn columns_are_added_to_rows_that_are_there_and_dropped_from_them() {
         let twice = new(ColumnSpec::new("A", int()), NewValues::Null);
         let refused = session.add_columns("dbo", "t", &[twice], &[]);
         assert_eq!(refused.unwrap_err().number(), 2705);
-        look_at_what_keeps_columns(&mut session);
+        assert_columns_in_use_are_not_dropped(&mut session);
         let check = added.checks()[0].name.clone();
         session.drop_constraint("dbo", "t", &check).unwrap();
         let default = added.columns()[4].default_name.clone().unwrap();
@@ -302,7 +303,8 @@ fn what_is_altered_in_a_transaction_is_undone_with_it() {
         let files = house.db.file_list().unwrap();
         free.push(files.iter().map(|f| f.free_extents).sum::<u64>());
     }
-    // The catalog may have taken an extent for its own ghosts at first; what was made has gone.
+    // In the first round the catalog may have taken an extent for its own ghosts. What the later rounds
+    // allocated is free again.
     assert_eq!(free[1], free[2]);
     session.begin().unwrap();
     session.rebuild("dbo", "t", None).unwrap();
@@ -362,7 +364,7 @@ fn tables_columns_indexes_and_keys_take_other_names() {
 }
 
 #[test]
-fn identity_values_are_given_by_hand_and_set_anew() {
+fn identity_values_are_given_by_hand_and_reseeded() {
     let house = house();
     let mut session = house.session();
     let table = filled(&mut session, true);

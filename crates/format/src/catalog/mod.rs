@@ -4,18 +4,18 @@
 //! rows. The engine's catalog writes these tables, the reader of real files (`datafile`) reads them.
 //!
 //! Invariants
-//! - A table described here is described the same way by the rows that [`bootstrap_rows`] returns, so that a
-//!   new database is self-describing: `sysrscols` contains the places of the columns of `sysrscols`.
-//! - Column ids are places from 1, and physical order is column order, in base tables.
+//! - The rows that [`bootstrap_rows`] returns describe each table as it is described here. So a new database
+//!   describes itself: `sysrscols` contains the places of the columns of `sysrscols`.
+//! - In base tables, column ids are positions from 1, and the physical order is the column order.
 //! - Each base table has one rowset and no nonclustered index: names are found through the catalog in memory.
-//!   Real databases keep such indexes; nothing here needs them.
+//!   Real databases have such indexes; nothing here needs them.
 //!
-//! The way in, for a new database:
+//! Steps for a new database:
 //! 1. place each table of [`BASE_TABLES`] on pages (sysfiles1 at (1:32), the others anywhere);
-//! 2. [`bootstrap_rows`] gives every table's rows, in key order;
-//! 3. [`BaseTable::encode_row`] makes their bytes, laid out by [`BaseTable::row_layout`].
+//! 2. get the rows of every table from [`bootstrap_rows`], in key order;
+//! 3. encode them with [`BaseTable::encode_row`], in the layout of [`BaseTable::row_layout`].
 //!
-//! What can fail: nothing here; rows from files that are of another shape give `None`.
+//! What can fail: nothing here. A row from a file that has another shape is decoded to `None`.
 
 mod bootstrap;
 mod codes;

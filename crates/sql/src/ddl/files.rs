@@ -14,7 +14,7 @@ use furrow_tsql::ast::database::{AlterDatabase, DatabaseAction, FileSpec};
 use furrow_tsql::ast::name::Ident;
 use std::sync::Arc;
 
-/// Sends information of level 10.
+/// Sends a message of level 10.
 fn reported(run: &mut Run<'_>, number: u32, text: &str) {
     run.inform(Message::custom(number, 10, 1, text));
 }
@@ -55,8 +55,8 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
     Ok(())
 }
 
-/// Whether a database may be renamed: any but the system's. A user's database may have such a name from an
-/// earlier version.
+/// Whether a database may be renamed: any but the system databases. A user's database of an earlier version
+/// can have the name `msdb`; it may be renamed, too.
 fn may_be_renamed(run: &Run<'_>, name: &str) -> bool {
     let is_of_user = || {
         let database = run.cx.server.instance().database(name);
@@ -171,7 +171,7 @@ fn modify_filegroup(run: &mut Run<'_>, db: &Arc<Database>, name: &Ident, word: &
     Ok(())
 }
 
-/// READ_ONLY or READ_WRITE of a filegroup. No other session may be in the database (5070, then 5069).
+/// Makes a filegroup READ_ONLY or READ_WRITE. No other session may be in the database (5070, then 5069).
 fn updateability(
     run: &mut Run<'_>,
     db: &Arc<Database>,

@@ -3,8 +3,8 @@
 //! 1. The source is joined with the target; each row gets the first WHEN that applies to it. A row of the
 //!    target that would be changed twice is refused (8672).
 //! 2. If there is a WHEN NOT MATCHED BY SOURCE, the target is read once more for rows without a match.
-//! 3. Then all tasks are carried out, after all reading: first rows are deleted, then updated, then inserted,
-//!    so that one row can get a key that another gives up.
+//! 3. After all reading, the tasks are carried out: rows are deleted first, then updated, then inserted. So a
+//!    row can get a key that another row had before.
 //!
 //! Tasks are stored as rows of values, in a file if they do not fit into memory. A row has the kind of its
 //! task, the clause that requested it, the key of the target's row, the new values, and, if the rules use
@@ -134,7 +134,7 @@ impl<'r> Task<'r> {
 const NAME_BYTES: usize = 96;
 
 /// Row keys of the target that have a match in the source, for WHEN NOT MATCHED BY SOURCE.
-struct Met {
+struct MatchedKeys {
     names: HashSet<Vec<u8>>,
     grant: Grant,
 }
@@ -142,7 +142,7 @@ struct Met {
 /// The tasks of a MERGE.
 struct MergeActions<'k> {
     tasks: RowWriter,
-    met: Option<Met>,
+    met: Option<MatchedKeys>,
     changed: OnceOnly<'k>,
     /// Whether tasks include the old row.
     whole: bool,
@@ -205,7 +205,7 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
         let by_name = by_name(0);
         let mut found = MergeActions {
             tasks: RowWriter::new(cx),
-            met: by_source.then(|| Met {
+            met: by_source.then(|| MatchedKeys {
                 names: HashSet::new(),
                 grant: Grant::new(&cx.memory),
             }),
@@ -239,12 +239,12 @@ pub(crate) fn merge(run: &mut Run<'_>, written: &Merge) -> Result<()> {
         changed.finish(cx)?;
         let mut whens: Vec<&When> = whens.iter().chain(&alone).collect();
         whens.sort_by_key(|when| when.clause);
-        let done = Done {
+        let executor = TaskExecutor {
             target: &target,
             whens: &whens,
             tasks: tasks.finish()?,
         };
-        let rows = done.apply(cx, &mut rules, keys)?;
+        let rows = executor.apply(cx, &mut rules, keys)?;
         Ok((rows, rules.finish(cx)?))
     })?;
     send_output(run, outputs, rows)
@@ -540,14 +540,14 @@ fn change(
 }
 
 /// Carries out the tasks.
-struct Done<'m> {
+struct TaskExecutor<'m> {
     target: &'m TargetOf,
     /// In the order of the clauses.
     whens: &'m [&'m When],
     tasks: Rows,
 }
 
-impl Done<'_> {
+impl TaskExecutor<'_> {
     fn action(&self, clause: usize) -> Option<&Action> {
         let at = self.whens.binary_search_by_key(&clause, |when| when.clause);
         self.whens.get(at.ok()?).map(|when| &when.action)
@@ -603,7 +603,7 @@ impl Done<'_> {
         }
     }
 
-    /// Inserts rows; returns them as they are stored, in order, if the rules use them.
+    /// Inserts rows. Returns them as they are stored, in order, if the rules use them.
     fn insert(&self, cx: &mut Context, rules: &mut Rules) -> Result<RowWriter> {
         let mut inserted = RowWriter::new(cx);
         self.tasks.for_each(|_, row| {

@@ -51,7 +51,7 @@ pub(super) fn beneath(binder: &mut Binder<'_>, target: &Target) -> Result<(Targe
     changed(binder, object, &target.hints)
 }
 
-/// The table, with the columns of the query through which rows are inserted, if there is one.
+/// The table into which rows are inserted. If they are inserted through a query, its columns, too.
 pub(super) fn insertable(
     binder: &mut Binder<'_>,
     target: &Target,
@@ -76,7 +76,7 @@ pub(super) fn insertable(
     Ok((found, Some(names)))
 }
 
-/// The columns of the query through which rows are changed, after its source is bound.
+/// The columns of the query through which rows are changed. The source must be bound.
 pub(super) fn names_through(binder: &mut Binder<'_>, source: &Source) -> Option<Names> {
     let through = binder.updatable_view.take()?;
     let own = source.columns.iter().map(|column| column.name.clone());
@@ -123,7 +123,8 @@ pub(super) enum TargetKind {
     Query,
 }
 
-/// The table that changes if the object with this name is changed.
+/// The table that a change of this object changes: the object itself, or the table under a view or common
+/// table expression.
 fn changed(
     binder: &mut Binder<'_>,
     object: Resolved,
@@ -216,7 +217,8 @@ impl Names {
 }
 
 impl RowsToChange {
-    /// Whether the sources may contain a row of the target more than once: not if the target is the only one.
+    /// Whether the sources may contain a row of the target more than once. They do not if the target is the
+    /// only source.
     pub(super) fn meets(&self, binder: &mut Binder<'_>) -> Meets {
         match self.through.is_none() && binder.level().sources.len() == 1 {
             true => Meets::Once,
@@ -368,12 +370,12 @@ fn alias_of(source: &TableRef) -> Option<&Ident> {
     }
 }
 
-/// The source in FROM that a target is.
+/// The source in FROM that is the target.
 ///
 /// 1. A name of one part is the alias of a source, if a source has this alias.
 /// 2. Otherwise it is the name of an object, and the target is the source with the same object, whatever its
 ///    alias. If there are several, it is the one without an alias (8154 if there is none).
-/// 3. The target need not be among the sources.
+/// 3. If no source is the target, the result is `None`.
 fn source_of<'q>(
     binder: &mut Binder<'_>,
     from: &'q [TableRef],

@@ -1,7 +1,7 @@
-//! What sessions asked for and got, held against what the specification has them ask.
+//! The input audit: compares what sessions requested and got with what the specification requires.
 //!
-//! The specification has bounds for each share. A short run of a correct load falls outside of them by
-//! chance: the bounds are widened by four standard deviations of a share of so many draws.
+//! The specification has bounds for each share. A short run of a correct load can be outside of the bounds
+//! by chance. So the bounds are widened by four standard deviations of a share of as many draws.
 
 use super::calls::Outcome;
 use super::random::{DECK, Kind};
@@ -34,11 +34,11 @@ pub(crate) struct Asked {
     pub(crate) skipped: u64,
     /// Times that a transaction was run again because it had been a deadlock's victim.
     pub(crate) deadlocks: u64,
-    /// What was not answered as asked, in words: the first of it.
+    /// The first transaction whose outcome did not match its request, in words.
     pub(crate) wrong: Option<String>,
 }
 
-/// Standard deviations of a share that are left to chance.
+/// Standard deviations by which the bounds of a share are widened.
 const REACH: f64 = 4.0;
 
 impl Asked {

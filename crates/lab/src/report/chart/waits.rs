@@ -7,11 +7,11 @@ use crate::report::words::{figure, latency, level_name, percent, to_f64};
 use crate::results::{NOT_DUE, Results, THINKING};
 use maud::{Markup, Render, html};
 
-/// A category whose share of the time changes by less than this does not explain a difference, however many
-/// seconds it has: it changed in proportion to the total.
+/// A category whose share of the time changes by less than this does not explain a difference. It changed in
+/// proportion to the total, however many seconds it has.
 const BARELY: f64 = 0.02;
 
-/// Both charts, or a sentence when no run counted its waits.
+/// Both charts and the table of wait types, or a sentence if no run counted its waits.
 pub(in crate::report) fn section(results: &Results) -> Markup {
     let time = TimeSpent::of(results);
     if time.levels.is_empty() {
@@ -24,7 +24,7 @@ pub(in crate::report) fn section(results: &Results) -> Markup {
     }
 }
 
-/// The stacked bars' title: the heaviest category of the baseline or the first level.
+/// The title of the stacked bars: the heaviest category of the baseline, or of the first level.
 fn stack_finding(results: &Results, time: &TimeSpent) -> String {
     let level = results
         .baseline()
@@ -54,7 +54,7 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
         );
     }
     if share > 1.0 {
-        // A statement that several threads work for.
+        // Several threads work for one statement.
         let threads = figure(share);
         return format!("At {name} {threads} threads of a session wait in {category} at a time");
     }
@@ -299,7 +299,7 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
             @for (index, change) in list.iter().enumerate() {
                 span class={ "key s" (index.min(7)) } { (level_name(&results.experiment, change.level)) }
             }
-            @if hidden > 0 { span { (hidden) " parts that hardly change stand in the table only" } }
+            @if hidden > 0 { span { (hidden) " parts that hardly change are in the table only" } }
         } },
         table: html! { table {
             caption { "Seconds per session against the baseline" }
