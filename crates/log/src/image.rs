@@ -166,6 +166,14 @@ impl LogImage {
             let spare = push_at_least(&mut directory, (largest, largest));
             spare.or_else(|_| push_at_least(&mut directory, (SECTOR as u64, largest)))?;
         }
+        debug_assert!(
+            seqs.len() <= directory.vlfs().len(),
+            "every VLF with a number has space in the file"
+        );
+        debug_assert!(
+            directory.file_bytes() >= self.directory.file_bytes() || seqs.len() < self.seqs.len(),
+            "a log image shrinks by its spare VLFs only"
+        );
         seqs.resize(directory.vlfs().len(), 0);
         Ok((directory, seqs))
     }
