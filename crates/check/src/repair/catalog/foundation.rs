@@ -6,7 +6,7 @@
 //! | header: which database | the headers of the other files; else the boot page's family, or the caller |
 //! | header: last checkpoint | the headers of the other files; else just behind the boot page |
 //! | boot page: the way into the catalog | the page of `sysallocunits` without neighbours |
-//! | boot page: next unit | the greatest number that a page names |
+//! | boot page: next unit | the greatest number that a page names, in use or not |
 //! | boot page: name, number | the caller; else the primary file's name |
 //!
 //! Options that only the boot page has are those of a new database then, and the chain of backups has ended.
@@ -18,8 +18,8 @@ use furrow_datafile::{Pages, SourceFile, kind_fault};
 use furrow_format::boot::WRITTEN_VERSION;
 use furrow_format::catalog::{DatabaseFile, SYSALLOCUNITS};
 use furrow_format::{
-    AllocUnitId, BOOT_PAGE, Boot, FileGrowth, FileHeader, FileId, Forks, Lsn, OwnBoot, Page,
-    PageBuf, PageId, PageMut, PageType, SYSTEM_MAPS_UNIT, stamp_checksum,
+    BOOT_PAGE, Boot, FileGrowth, FileHeader, FileId, Forks, Lsn, OwnBoot, Page, PageBuf, PageId,
+    PageMut, PageType, SYSTEM_MAPS_UNIT, stamp_checksum,
 };
 use furrow_io::random;
 use furrow_types::{DateTime, Guid};
@@ -151,9 +151,7 @@ fn boot_of(
     binding: Guid,
 ) -> Boot {
     let catalog = SYSALLOCUNITS.unit_id();
-    let units = survey.units.keys().copied();
-    let users = units.filter(|unit| AllocUnitId(*unit).index_part() >= 256);
-    let next = users.max().map_or(FIRST_UNIT, |unit| (unit >> 16) + 1);
+    let next = (survey.last_unit >> 16) + 1;
     Boot {
         version: WRITTEN_VERSION,
         create_version: WRITTEN_VERSION,

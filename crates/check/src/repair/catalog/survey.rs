@@ -13,14 +13,14 @@ use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, BaseRow, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
     SYSSCHOBJS, SchemaObject,
 };
-use furrow_format::{
-    Iam, Lsn, Page, PageBuf, PageId, PageType, PfsByte, Record, Status, fixed_page_type,
-};
+use furrow_format::{Iam, Lsn, Page, PageBuf, PageId, PageType, Record, Status, fixed_page_type};
 use furrow_types::DateTime;
 use std::collections::BTreeMap;
 
 /// Pages between two looks whether the repair was cancelled.
 const LOOK_PAGES: u32 = 1024;
+/// The index part of the ids of users' units.
+const USERS_PART: u16 = 256;
 /// The number of the log.
 const LOG: i16 = 2;
 
@@ -80,6 +80,8 @@ const UNSEEN: SeenUnit = SeenUnit {
 /// What was seen.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
+    /// The greatest id of a unit of users that any page names, in use or not.
+    pub(super) last_unit: u64,
     /// Units by their ids.
     pub(super) units: BTreeMap<u64, SeenUnit>,
     /// Rows of `sysallocunits`, wherever they lie.
@@ -128,10 +130,15 @@ pub(super) fn survey(
                 return Err(CheckError::Cancelled);
             }
             let id = page_at(file.id, number);
-            let in_use = maps.pfs(id).is_none_or(PfsByte::is_allocated);
             let fixed = fixed_page_type(id.page).is_some();
-            if let Some((page, Ok(_))) = library.get(id).filter(|_| in_use || fixed) {
-                seen.take(id, fixed, &page);
+            if let Some((page, Ok(_))) = library.get(id) {
+                let unit = Page::new(&page).unit();
+                if !fixed && unit.index_part() == USERS_PART {
+                    seen.last_unit = seen.last_unit.max(unit.0);
+                }
+                if fixed || maps.is_in_use(id) {
+                    seen.take(id, fixed, &page);
+                }
             }
         }
     }
