@@ -1,7 +1,10 @@
 //! The catalog against itself: every row that another needs is there.
 
 use super::Matcher;
-use furrow_format::catalog::{Rowset, index_status, unit_kind};
+use furrow_format::catalog::{
+    IndexColumn, Rowset, SchemaObject, index_column_status, index_status, object_type,
+    rowset_status, unit_kind,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Rows without the row that they need: message 3853 within 8992.
@@ -84,6 +87,7 @@ impl Matcher<'_> {
         }
         if plan.own {
             self.columns(wrong);
+            self.tables(wrong);
         }
         let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
         let lone = |r: &&Rowset| !stats.contains(&(r.idmajor, r.idminor));
@@ -92,6 +96,22 @@ impl Matcher<'_> {
                 "Row (rowsetid={}) in sys.sysrowsets does not have a matching row (id={},indid={}) in \
                  sys.sysidxstats.",
                 rowset.rowsetid, rowset.idmajor, rowset.idminor
+            ));
+        }
+    }
+
+    /// Tables: each has a rowset of its rows.
+    fn tables(&self, wrong: &mut Vec<String>) {
+        let catalog = &self.shared.plan.catalog;
+        let bases = catalog.rowsets.iter().filter(|r| r.idminor <= 1);
+        let bases: HashSet<i32> = bases.map(|r| r.idmajor).collect();
+        let mut objects = catalog.objects.iter();
+        let lone = |o: &&SchemaObject| o.kind == object_type::USER_TABLE && !bases.contains(&o.id);
+        for object in objects.by_ref().filter(lone) {
+            wrong.push(format!(
+                "Row (object_id={}) in sys.sysschobjs does not have a matching row (idmajor={}) in \
+                 sys.sysrowsets.",
+                object.id, object.id
             ));
         }
     }
@@ -146,8 +166,7 @@ impl Matcher<'_> {
                 stat.id, stat.indid, stat.id
             ));
         }
-        let lone =
-            |c: &&furrow_format::catalog::IndexColumn| !stats.contains(&(c.idmajor, c.idminor));
+        let lone = |c: &&IndexColumn| !stats.contains(&(c.idmajor, c.idminor));
         for column in catalog.index_columns.iter().filter(lone) {
             wrong.push(format!(
                 "Row (idmajor={},idminor={},subid={}) in sys.sysiscols does not have a matching row \
@@ -157,3 +176,4 @@ impl Matcher<'_> {
         }
     }
 }
+

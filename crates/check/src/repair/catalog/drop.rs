@@ -88,7 +88,7 @@ impl Work<'_> {
         }
     }
 
-    fn drop_table(&mut self, id: i32) {
+    pub(super) fn drop_table(&mut self, id: i32) {
         let table = self.name_of(id);
         self.notes.push(format!(
             "The definition of {table} is lost: the table is dropped, with all its rows and indexes."

@@ -1,0 +1,236 @@
+//! Repairs of what a database rests on: allocation maps, rows of the catalog, `sysfiles1`, the boot page.
+
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use crate::repair::{
+    base_page, damage, fill, filled, paths_of, repaired_at_rest, rows_of, write_back,
+};
+use crate::tables_common::{House, bigint, config, int, n, quiet_house, s, varchar};
+use furrow_check::{Identity, Options, Repaired};
+use furrow_datafile::{DataFiles, Database as MdfDatabase, Pages};
+use furrow_engine::{
+    ColumnSpec, DatabaseState, ForeignKeySpec, IndexSpec, Instance, ReferentialAction, Session,
+    TableSpec,
+};
+use furrow_format::catalog::{
+    BaseRow, BaseTable, SYSCOLPARS, SYSISCOLS, SYSPRUFILES, SYSRSCOLS, SYSSINGLEOBJREFS,
+    SingleReference, reference_class,
+};
+use furrow_format::{
+    BOOT_PAGE, Bitmap, Boot, PAGE_SIZE, Page, PageBuf, PageId, PageMut, PageType, Record,
+    UserAccess, stamp_checksum,
+};
+use furrow_io::{Access, AlignedBuf, File, Open, Volume};
+use furrow_types::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+const PRIMARY: &str = "d/data.mdf";
+
+/// A page as it is in its file.
+fn page_in(file: &dyn File, number: u32) -> Box<PageBuf> {
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    file.read_at(u64::from(number) * PAGE_SIZE as u64, &mut bytes)
+        .unwrap();
+    Box::new(*bytes.first_chunk().unwrap())
+}
+
+fn put_page(file: &dyn File, number: u32, mut page: Box<PageBuf>) {
+    stamp_checksum(&mut page);
+    let bytes = AlignedBuf::copy_of(&*page);
+    file.write_at(u64::from(number) * PAGE_SIZE as u64, &bytes)
+        .unwrap();
+}
+
+fn open(volume: &dyn Volume, path: &Path) -> Arc<dyn File> {
+    volume.open(path, Open::Existing, Access::Data).unwrap()
+}
+
+/// Removes the rows of a base table that `gone` holds of, as if they had never been there.
+fn lose_rows(volume: &dyn Volume, table: &BaseTable, gone: impl Fn(&[Value]) -> bool) {
+    let layout = table.row_layout().unwrap();
+    let mut lost = 0;
+    for path in paths_of(volume) {
+        let file = open(volume, &path);
+        for number in 0..(file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32 {
+            let mut page = page_in(&*file, number);
+            let view = Page::new(&page);
+            if view.unit() != table.unit_id() || view.page_type() != PageType::Data {
+                continue;
+            }
+            let row = |(slot, bytes): (u16, &[u8])| {
+                let values = table.decode_row(&layout, Record::data(bytes)?)?;
+                gone(&values).then_some(slot)
+            };
+            let slots: Vec<u16> = view.records().filter_map(row).collect();
+            for slot in slots.iter().rev() {
+                PageMut::new(&mut page).remove(*slot).unwrap();
+                lost += 1;
+            }
+            if !slots.is_empty() {
+                put_page(&*file, number, page);
+            }
+        }
+    }
+    assert!(lost > 0, "no row of {} was removed", table.name);
+}
+
+fn whole(values: &[Value], at: usize) -> i64 {
+    values[at].as_i64().unwrap()
+}
+
+/// Closes the database of a house.
+fn closed(house: House) -> (Arc<Instance>, Arc<dyn Volume>) {
+    let (instance, volume) = (Arc::clone(&house.instance), Arc::clone(&house.volume));
+    drop(house);
+    instance.close_database("test").unwrap();
+    (instance, volume)
+}
+
+fn numbers(repaired: &Repaired) -> Vec<u32> {
+    repaired.found.iter().map(|f| f.message.number).collect()
+}
+
+fn is_noted(repaired: &Repaired, text: &str) -> bool {
+    repaired.notes.iter().any(|note| note.contains(text))
+}
+
+fn heap(name: &str) -> TableSpec {
+    TableSpec::new(name)
+        .column(ColumnSpec::new("a", int()))
+        .column(ColumnSpec::new("b", varchar(500)))
+}
+
+/// A heap with some rows; the unit of its pages, and the first of them.
+fn fill_heap(house: &House, name: &str, rows: i32) -> (u64, PageId) {
+    let mut session = house.session();
+    let table = session.create_table(&heap(name)).unwrap();
+    for id in 0..rows {
+        let row = [Value::Int(id), s(&"b".repeat(300))];
+        session.insert(&table, &row).unwrap();
+    }
+    house.db.checkpoint().unwrap();
+    let rowset = table.indexes().first().unwrap().rowset();
+    let pages = house.db.pages_of(rowset).unwrap();
+    let page = pages.first().copied().unwrap_or_default();
+    let file = house
+        .volume
+        .open(Path::new(PRIMARY), Open::ReadOnly, Access::Data);
+    let bytes = page_in(&*file.unwrap(), page.page.0);
+    (Page::new(&bytes).unit().0, page)
+}
+
+#[test]
+fn the_number_of_a_dropped_unit_is_not_given_out_again_after_a_restart() {
+    let house = quiet_house();
+    let (dropped, _) = fill_heap(&house, "stage", 10);
+    house.session().drop_table("stage").unwrap();
+    let house = house.restart(false, Vec::new());
+    let (unit, _) = fill_heap(&house, "t", 10);
+    assert!(unit > dropped, "{unit:x} after {dropped:x}");
+}
+
+#[test]
+fn pages_of_free_extents_do_not_come_back_with_a_lost_pfs_page() {
+    let house = quiet_house();
+    let (_, page) = fill_heap(&house, "t", 10);
+    let (instance, volume) = closed(house);
+    {
+        let file = open(&*volume, Path::new(PRIMARY));
+        let gam = page_in(&*file, 2);
+        let stale = page_in(&*file, page.page.0);
+        for number in 960..976 {
+            assert!(Bitmap::new(&gam).unwrap().get(number / 8), "it is free");
+            let mut copy = stale.clone();
+            copy[32..38].copy_from_slice(&PageId::new(1, number).to_bytes());
+            put_page(&*file, number, copy);
+        }
+    }
+    damage(&*volume, Path::new(PRIMARY), PageId::new(1, 1));
+    let repaired = repaired_at_rest(&*volume);
+    assert!(!repaired.found.is_empty());
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    write_back(&*volume, &repaired);
+    let db = instance.reopen_database("test").unwrap();
+    assert_eq!(rows_of(&mut Session::new(&db).unwrap(), "t"), 10);
+}
+
+#[test]
+fn tables_that_lost_rowset_and_index_rows_are_not_freed() {
+    let (_, volume) = closed(filled());
+    let path = Path::new(PRIMARY);
+    damage(&*volume, path, base_page(5));
+    damage(&*volume, path, base_page(54));
+    let repaired = repaired_at_rest(&*volume);
+    assert!(repaired.refused, "{:?}", repaired.notes);
+    assert!(!repaired.left.is_empty() && repaired.pages.is_empty());
+    assert!(is_noted(&repaired, "table t"), "{:?}", repaired.notes);
+}
+
+#[test]
+fn a_table_without_a_rowset_contradicts_the_catalog() {
+    let house = quiet_house();
+    fill_heap(&house, "t", 0);
+    let rowset = {
+        let table = house.session().table("t").unwrap();
+        table.indexes().first().unwrap().rowset().id().0 as i64
+    };
+    let id = house.session().table("t").unwrap().id().0;
+    let (instance, volume) = closed(house);
+    use furrow_format::catalog::{SYSALLOCUNITS, SYSIDXSTATS, SYSROWSETS};
+    let owner = SYSALLOCUNITS
+        .columns
+        .iter()
+        .position(|c| c.name == "ownerid");
+    lose_rows(&*volume, &SYSROWSETS, |row| whole(row, 0) == rowset);
+    lose_rows(&*volume, &SYSRSCOLS, |row| whole(row, 0) == rowset);
+    lose_rows(&*volume, &SYSIDXSTATS, |row| whole(row, 0) == i64::from(id));
+    lose_rows(&*volume, &SYSALLOCUNITS, |row| {
+        whole(row, owner.unwrap()) == rowset
+    });
+    let repaired = repaired_at_rest(&*volume);
+    assert!(numbers(&repaired).contains(&8992), "{:?}", repaired.found);
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    assert!(is_noted(&repaired, "table t"), "{:?}", repaired.notes);
+    write_back(&*volume, &repaired);
+    let db = instance.reopen_database("test").unwrap();
+    assert!(Session::new(&db).unwrap().table("t").is_err());
+}
+
+#[test]
+fn a_table_whose_unit_lost_its_row_and_its_iam_page_is_not_dropped() {
+    let (_, volume) = closed(fill(quiet_house()));
+    let iam = {
+        let files = DataFiles::open(&*volume, &paths_of(&*volume)).unwrap();
+        let pages = Pages::new(&files);
+        let database = MdfDatabase::open(&pages).unwrap();
+        let table = database.table(None, "t").unwrap();
+        let rowsets = database.rowsets();
+        let base = rowsets
+            .iter()
+            .find(|r| r.idmajor == table.id && r.idminor == 1);
+        let id = base.unwrap().rowsetid;
+        let mut units = database.alloc_units().iter();
+        units.find(|unit| unit.ownerid == id).unwrap().pgfirstiam
+    };
+    assert_eq!(iam.file.0, 1);
+    let path = Path::new(PRIMARY);
+    damage(&*volume, path, base_page(7));
+    damage(&*volume, path, iam);
+    let repaired = repaired_at_rest(&*volume);
+    assert!(repaired.refused, "{:?}", repaired.notes);
+    assert!(is_noted(&repaired, "table t"), "{:?}", repaired.notes);
+}
+
+/// The page of `sysfiles1`.
+const FILES1: PageId = PageId::new(1, 32);
+
+fn records_of(page: &PageBuf) -> Vec<Vec<u8>> {
+    let records = Page::new(page).records();
+    records.map(|(_, bytes)| bytes.to_vec()).collect()
+}
+
+fn open_read(volume: &dyn Volume) -> Arc<dyn File> {
+    let file = volume.open(Path::new(PRIMARY), Open::ReadOnly, Access::Data);
+    file.unwrap()
+}
