@@ -35,6 +35,7 @@ mod buckets;
 mod examine;
 mod facts;
 mod finding;
+mod foreign;
 mod hash;
 mod maps;
 mod matching;

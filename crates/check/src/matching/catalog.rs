@@ -1,6 +1,7 @@
 //! The catalog against itself: every row that another needs is there.
 
 use super::Matcher;
+use crate::foreign::broken_keys;
 use furrow_format::catalog::{
     IndexColumn, Rowset, SchemaObject, index_column_status, index_status, object_type,
     rowset_status, unit_kind,
@@ -88,6 +89,7 @@ impl Matcher<'_> {
         if plan.own {
             self.columns(wrong);
             self.tables(wrong);
+            self.foreign_keys(wrong);
         }
         let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
         let lone = |r: &&Rowset| !stats.contains(&(r.idmajor, r.idminor));
@@ -112,6 +114,17 @@ impl Matcher<'_> {
                 "Row (object_id={}) in sys.sysschobjs does not have a matching row (idmajor={}) in \
                  sys.sysrowsets.",
                 object.id, object.id
+            ));
+        }
+    }
+
+    fn foreign_keys(&self, wrong: &mut Vec<String>) {
+        let catalog = &self.shared.plan.catalog;
+        for at in broken_keys(&catalog.objects, &catalog.references) {
+            let key = catalog.objects.get(at).map_or(0, |object| object.id);
+            wrong.push(format!(
+                "Row (object_id={key}) in sys.sysschobjs does not have matching rows (depid={key}) in \
+                 sys.syssingleobjrefs that lead to a table."
             ));
         }
     }

@@ -14,7 +14,7 @@ use furrow_datafile::Pages;
 use furrow_datafile::{Database, MdfError};
 use furrow_format::catalog::{
     BaseRow, BaseTable, ClassObject, DatabaseFile, IndexStat, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS,
-    SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
+    SYSISCOLS, SYSSINGLEOBJREFS, SchemaObject, class, index_status, object_type, unit_kind,
 };
 use furrow_format::{BOOT_PAGE, FileId};
 use furrow_messages::Arg;
@@ -92,6 +92,10 @@ impl Plan {
             indexes: self.rows(database, &SYSIDXSTATS, findings),
             index_columns: self.rows(database, &SYSISCOLS, findings),
             rowsets: database.rowsets().to_vec(),
+            references: match self.own {
+                true => self.rows(database, &SYSSINGLEOBJREFS, findings),
+                false => Vec::new(),
+            },
             laid_out: layouts
                 .filter(|id| database.layout(*id).is_some())
                 .collect(),

@@ -222,6 +222,75 @@ fn a_table_whose_unit_lost_its_row_and_its_iam_page_is_not_dropped() {
     assert!(is_noted(&repaired, "table t"), "{:?}", repaired.notes);
 }
 
+/// A table, and one with a foreign key to it.
+fn related() -> House {
+    let house = quiet_house();
+    let mut session = house.session();
+    let key = || ColumnSpec::new("id", bigint()).not_null();
+    let parent = TableSpec::new("p").column(key()).primary_key(["id"]);
+    let child = TableSpec::new("c")
+        .column(key())
+        .column(ColumnSpec::new("p", bigint()))
+        .primary_key(["id"]);
+    session.create_table(&parent).unwrap();
+    session.create_table(&child).unwrap();
+    let foreign = ForeignKeySpec {
+        name: Some("FK_c_p".to_owned()),
+        columns: vec!["p".to_owned()],
+        referenced: ("dbo".to_owned(), "p".to_owned()),
+        referenced_columns: Vec::new(),
+        on_delete: ReferentialAction::NoAction,
+        on_update: ReferentialAction::NoAction,
+        trusted: true,
+    };
+    let child = session.add_foreign_key("dbo", "c", &foreign).unwrap();
+    let parent = session.table("p").unwrap();
+    session.insert(&parent, &[n(1)]).unwrap();
+    session.insert(&child, &[n(1), n(1)]).unwrap();
+    drop(session);
+    house
+}
+
+#[test]
+fn a_foreign_key_goes_with_the_table_that_it_references() {
+    let house = related();
+    let (id, rowset) = {
+        let table = house.session().table("p").unwrap();
+        let rowset = table.indexes().first().unwrap().rowset().id().0 as i64;
+        (i64::from(table.id().0), rowset)
+    };
+    let (instance, volume) = closed(house);
+    lose_rows(&*volume, &SYSRSCOLS, |row| whole(row, 0) == rowset);
+    lose_rows(&*volume, &SYSCOLPARS, |row| whole(row, 0) == id);
+    let repaired = repaired_at_rest(&*volume);
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    assert!(is_noted(&repaired, "FK_c_p"), "{:?}", repaired.notes);
+    write_back(&*volume, &repaired);
+    let db = instance.reopen_database("test").unwrap();
+    let mut session = Session::new(&db).unwrap();
+    let child = session.table("c").unwrap();
+    assert!(child.foreign_keys().is_empty());
+    assert_eq!(rows_of(&mut session, "c"), 1);
+}
+
+#[test]
+fn a_foreign_key_that_lost_its_references_is_found_and_dropped() {
+    let (instance, volume) = closed(related());
+    lose_rows(&*volume, &SYSSINGLEOBJREFS, |row| {
+        let reference = SingleReference::from_values(row.to_vec()).unwrap();
+        reference.class == reference_class::KEY_TO_TABLE
+    });
+    let repaired = repaired_at_rest(&*volume);
+    assert!(numbers(&repaired).contains(&8992), "{:?}", repaired.found);
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    assert!(is_noted(&repaired, "FK_c_p"), "{:?}", repaired.notes);
+    write_back(&*volume, &repaired);
+    let db = instance.reopen_database("test").unwrap();
+    let mut session = Session::new(&db).unwrap();
+    assert_eq!(rows_of(&mut session, "c"), 1);
+    assert_eq!(rows_of(&mut session, "p"), 1);
+}
+
 /// The page of `sysfiles1`.
 const FILES1: PageId = PageId::new(1, 32);
 

@@ -2,6 +2,7 @@
 
 use super::layouts::is_whole;
 use super::reconcile::{Work, is_base};
+use crate::foreign::broken_keys;
 use furrow_format::catalog::{
     AllocUnit, BaseTable, Column, IndexColumn, IndexStat, MultiReference, ObjectValue, Rowset,
     SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSROWSETS,
@@ -215,6 +216,7 @@ impl Work<'_> {
         self.store.remove(&SYSSCHOBJS, |row| {
             int(row, pid) != 0 && !known.contains(&int(row, pid))
         });
+        self.drop_lost_keys();
         let objects = self.store.all::<SchemaObject>();
         ids.retain(|id| objects.binary_search_by_key(id, |o| o.id.into()).is_ok());
         for value in self.store.all::<ObjectValue>() {
@@ -249,6 +251,31 @@ impl Work<'_> {
             let depends = place(table, "depid");
             self.store
                 .remove(table, |row| !ids.contains(&int(row, depends)));
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Foreign keys to tables that are gone, or whose references are incomplete: neither is enforced.
+    fn drop_lost_keys(&mut self) {
+        let objects: Vec<SchemaObject> = self.store.all();
+        let references: Vec<SingleReference> = self.store.all();
+        for key in broken_keys(&objects, &references) {
+            let Some(key) = objects.get(key) else {
+                continue;
+            };
+            let table = self.name_of(key.pid);
+            self.notes.push(format!(
+                "Foreign key {} of {table} lost the table that it references, or its columns: it is dropped. \
+                 Create it again.",
+                key.name
+            ));
+            let gone = i64::from(key.id);
+            self.store.remove(&SYSSCHOBJS, |row| int(row, 0) == gone);
+            for table in [&SYSSINGLEOBJREFS, &SYSMULTIOBJREFS] {
+                let depends = place(table, "depid");
+                self.store.remove(table, |row| int(row, depends) == gone);
+            }
         }
     }
 }
