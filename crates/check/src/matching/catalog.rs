@@ -2,6 +2,7 @@
 
 use super::Matcher;
 use crate::foreign::broken_keys;
+use crate::plan::{ColumnPlan, RowsetPlan};
 use furrow_format::catalog::{
     IndexColumn, Rowset, SchemaObject, index_column_status, index_status, object_type,
     rowset_status, unit_kind,
@@ -89,6 +90,7 @@ impl Matcher<'_> {
         if plan.own {
             self.columns(wrong);
             self.tables(wrong);
+            self.keys(wrong);
             self.foreign_keys(wrong);
         }
         let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
@@ -115,6 +117,44 @@ impl Matcher<'_> {
                  sys.sysrowsets.",
                 object.id, object.id
             ));
+        }
+    }
+
+    /// Columns of indexes: the key in the rows of clustered and of unique indexes is that of the definition.
+    /// Rows of a nonclustered index have its columns, and what of the address of the table's row is not among
+    /// them.
+    fn keys(&self, wrong: &mut Vec<String>) {
+        let plan = self.shared.plan;
+        let mut members: HashMap<(i32, i32), Vec<&IndexColumn>> = HashMap::new();
+        for member in &plan.catalog.index_columns {
+            let of = members.entry((member.idmajor, member.idminor));
+            of.or_default().push(member);
+        }
+        let of_rows = plan.units.iter().filter(|u| u.kind == unit_kind::IN_ROW);
+        let planned = of_rows.filter_map(|u| Some((u.rowset_id, plan.rowsets.get(u.rows?)?)));
+        let planned: HashMap<i64, &RowsetPlan> = planned.collect();
+        let rowsets = plan.catalog.rowsets.iter();
+        let rowsets = rowsets.filter_map(|r| Some((r, *planned.get(&r.rowsetid)?)));
+        let bases = rowsets.clone().filter(|(r, _)| r.idminor <= 1);
+        let bases: HashMap<i32, &RowsetPlan> = bases.map(|(r, rows)| (r.idmajor, rows)).collect();
+        for (rowset, rows) in rowsets.filter(|(r, _)| r.idminor > 0) {
+            let key = (rowset.idmajor, rowset.idminor);
+            let mine = members.get(&key).map_or(&[][..], Vec::as_slice);
+            let in_key = |m: &&&IndexColumn| m.status & index_column_status::KEY != 0;
+            let defined = mine.iter().filter(in_key).count();
+            let stored = key_of(rows).filter(|column| !column.uniquifier).count();
+            let is_unique = rowset.idminor == 1 || rowset.status & rowset_status::UNIQUE != 0;
+            let base = bases.get(&key.0).filter(|_| rowset.idminor > 1);
+            let all = base.map_or(rows.leaf.columns.len(), |base| {
+                mine.len() + others_of(base, mine)
+            });
+            if is_unique && stored != defined || all != rows.leaf.columns.len() {
+                wrong.push(format!(
+                    "Index (object_id={},index_id={}) has other columns in sys.sysrscols than in \
+                     sys.sysiscols.",
+                    key.0, key.1
+                ));
+            }
         }
     }
 
@@ -190,3 +230,23 @@ impl Matcher<'_> {
     }
 }
 
+/// The columns of the key of a leaf.
+fn key_of(rows: &RowsetPlan) -> impl Iterator<Item = &ColumnPlan> {
+    let columns = &rows.leaf.columns;
+    rows.leaf
+        .key
+        .iter()
+        .filter_map(|key| columns.get(key.column))
+}
+
+/// How many columns of the address of a table's row are none of an index.
+fn others_of(base: &RowsetPlan, members: &[&IndexColumn]) -> usize {
+    let is_other = |column: &&ColumnPlan| {
+        let id = column.stored.column_id;
+        column.uniquifier || members.iter().all(|member| member.intprop != id)
+    };
+    match base.is_heap {
+        true => 1,
+        false => key_of(base).filter(is_other).count(),
+    }
+}

@@ -291,6 +291,36 @@ fn a_foreign_key_that_lost_its_references_is_found_and_dropped() {
     assert_eq!(rows_of(&mut session, "p"), 1);
 }
 
+#[test]
+fn a_unique_index_that_lost_the_last_column_of_its_key_is_dropped() {
+    let house = quiet_house();
+    let id = {
+        let mut session = house.session();
+        let spec = TableSpec::new("u")
+            .column(ColumnSpec::new("k1", bigint()).not_null())
+            .column(ColumnSpec::new("k2", bigint()).not_null())
+            .column(ColumnSpec::new("a", int()))
+            .primary_key(["k1", "k2"])
+            .index(IndexSpec::new("ux", ["a", "k1"]).unique());
+        let table = session.create_table(&spec).unwrap();
+        for id in 0..5 {
+            session
+                .insert(&table, &[n(id), n(0), Value::Int(7)])
+                .unwrap();
+        }
+        i64::from(table.id().0)
+    };
+    let (_, volume) = closed(house);
+    lose_rows(&*volume, &SYSISCOLS, |row| {
+        (whole(row, 0), whole(row, 1), whole(row, 2)) == (id, 2, 2)
+    });
+    let repaired = repaired_at_rest(&*volume);
+    assert!(numbers(&repaired).contains(&8992), "{:?}", repaired.found);
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    assert!(is_noted(&repaired, "index ux"), "{:?}", repaired.notes);
+    assert!(repaired.losses.is_empty(), "{:?}", repaired.losses);
+}
+
 /// The page of `sysfiles1`.
 const FILES1: PageId = PageId::new(1, 32);
 

@@ -7,7 +7,7 @@ use furrow_format::catalog::{
     AllocUnit, BaseTable, Column, IndexColumn, IndexStat, MultiReference, ObjectValue, Rowset,
     SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSROWSETS,
     SYSRSCOLS, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS, SchemaObject, SingleReference,
-    index_column_status, index_status, object_type, unit_kind, value_class,
+    index_column_status, index_status, object_type, rowset_status, unit_kind, value_class,
 };
 use furrow_types::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,7 +63,11 @@ impl Work<'_> {
                 .count();
             let base = bases.get(&key.0).and_then(|base| layouts.get(base));
             let base_keys = base.map_or(1, |b| b.iter().filter(|c| c.ordkey > 0).count().max(1));
-            let right = rowset.idminor <= 1 || keyed > 0 && numbered && locators <= base_keys;
+            // A unique index with a shorter key would take its rows for duplicates.
+            let stored = columns.iter().filter(|c| c.ordkey > 0).count();
+            let unique = rowset.status & rowset_status::UNIQUE != 0;
+            let is_key = keyed > 0 && numbered && (!unique || keyed == stored);
+            let right = rowset.idminor <= 1 || is_key && locators <= base_keys;
             if !right || !is_whole(&rowset, columns) || !with_unit.contains(&rowset.rowsetid) {
                 gone.insert(key);
             }
