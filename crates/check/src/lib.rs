@@ -31,6 +31,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
+mod base_rows;
 mod buckets;
 mod examine;
 mod facts;

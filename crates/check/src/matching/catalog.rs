@@ -1,6 +1,7 @@
 //! The catalog against itself: every row that another needs is there.
 
 use super::Matcher;
+use crate::base_rows::{FILES1_PAGE, names_log};
 use crate::foreign::broken_keys;
 use crate::plan::{ColumnPlan, RowsetPlan};
 use furrow_format::catalog::{
@@ -92,6 +93,7 @@ impl Matcher<'_> {
             self.tables(wrong);
             self.keys(wrong);
             self.foreign_keys(wrong);
+            self.files1(wrong);
         }
         let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
         let lone = |r: &&Rowset| !stats.contains(&(r.idmajor, r.idminor));
@@ -155,6 +157,21 @@ impl Matcher<'_> {
                     key.0, key.1
                 ));
             }
+        }
+    }
+
+    /// `sysfiles1`, where opening a database finds the log. A page in use that cannot be read is a finding of
+    /// its own.
+    fn files1(&self, wrong: &mut Vec<String>) {
+        let in_use = self.shared.maps.is_in_use(FILES1_PAGE);
+        let is_right = match self.library.get(FILES1_PAGE) {
+            Some((page, Ok(_))) => in_use && names_log(&page),
+            _ => in_use,
+        };
+        if !is_right {
+            wrong.push(format!(
+                "Page {FILES1_PAGE} does not have the row (fileid=2) of the log in sys.sysfiles1."
+            ));
         }
     }
 

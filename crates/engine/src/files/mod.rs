@@ -34,11 +34,14 @@ pub(crate) use physical::{
 };
 pub(crate) use resting::RestingFiles;
 pub(crate) use rows::{
-    FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, parse_file, read_files1,
+    FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, find_log_row, parse_file,
+    read_files1,
 };
 pub(crate) use undo_file::{BadUndo, UndoFile, put_back, undo_file_is_of};
 
 pub use physical::directory_error;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
 
-pub(crate) use spec::{Asked, DatabasePlan, FilePlan, check_filegroup, plan_file, round_growth};
+pub(crate) use spec::{
+    Asked, DatabasePlan, FilePlan, check_filegroup, default_log_path, plan_file, round_growth,
+};

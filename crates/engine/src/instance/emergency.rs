@@ -175,6 +175,14 @@ impl Instance {
             let list = self.shared.list.lock();
             self.close_listed(&list, &name)?;
         }
+        // The row of the log may be lost.
+        let primary = paths
+            .get(&FileId(1))
+            .map_or(Path::new(""), PathBuf::as_path);
+        let log = match log.as_os_str().is_empty() {
+            true => opening::expected_log(&self.shared, &name, primary).unwrap_or_default(),
+            false => log,
+        };
         // With its log, nothing is lost.
         let why = match self.reopen_database(&name) {
             Ok(recovered) => {

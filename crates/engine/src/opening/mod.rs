@@ -11,3 +11,4 @@ pub(crate) use attach::{RestingPrimary, attach_resting, open_emergency, open_res
 pub(crate) use closed_log::{ClosedLog, open_log};
 pub(crate) use create::{check_paths, create, header_of, space_options};
 pub(crate) use open::{birth, open, sniff, state_after};
+pub(crate) use rebuild::expected_log;

@@ -329,7 +329,72 @@ fn records_of(page: &PageBuf) -> Vec<Vec<u8>> {
     records.map(|(_, bytes)| bytes.to_vec()).collect()
 }
 
+#[test]
+fn a_database_with_a_damaged_sysfiles1_opens_with_its_log_and_is_repaired() {
+    let house = filled();
+    let volume = Arc::clone(&house.volume);
+    let before = page_in(&*open_read(&*volume), FILES1.page.0);
+    {
+        let mut session = house.session();
+        let table = session.table("t").unwrap();
+        let row = [n(1_000_000), Value::Int(1), s("in the log alone")];
+        session.insert(&table, &row).unwrap();
+    }
+    let House { instance, db, .. } = house;
+    drop(db);
+    instance.abandon();
+    drop(instance);
+    damage(&*volume, Path::new(PRIMARY), FILES1);
+    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    let rows = || {
+        let db = instance.database("test").unwrap();
+        rows_of(&mut Session::new(&db).unwrap(), "t")
+    };
+    assert_eq!(rows(), 2_001);
+    let repaired = instance.repair_database("test", &Options::default(), &mut |_| true);
+    let repaired = repaired.unwrap();
+    assert!(!repaired.found.is_empty() && repaired.left.is_empty());
+    assert!(repaired.losses.is_empty(), "{:?}", repaired.losses);
+    assert_eq!(rows(), 2_001);
+    instance.shut_down().unwrap();
+    drop(instance);
+    let after = page_in(&*open_read(&*volume), FILES1.page.0);
+    assert_eq!(records_of(&after), records_of(&before));
+    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    instance.database("test").unwrap();
+}
+
 fn open_read(volume: &dyn Volume) -> Arc<dyn File> {
     let file = volume.open(Path::new(PRIMARY), Open::ReadOnly, Access::Data);
     file.unwrap()
+}
+
+#[test]
+fn a_damaged_sysfiles1_and_a_lost_log_are_repaired_in_emergency() {
+    let house = filled();
+    let volume = Arc::clone(&house.volume);
+    let House { instance, db, .. } = house;
+    drop(db);
+    instance.shut_down().unwrap();
+    drop(instance);
+    damage(&*volume, Path::new(PRIMARY), FILES1);
+    // No row names the log any more.
+    lose_rows(&*volume, &SYSPRUFILES, |row| whole(row, 1) == 2);
+    volume.remove(Path::new("d/log.ldf")).unwrap();
+    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    let database = instance.set_emergency("test").unwrap();
+    assert!(database.set_user_access(UserAccess::Single, 0).unwrap());
+    drop(database);
+    let repaired = instance.repair_database("test", &Options::default(), &mut |_| true);
+    let repaired = repaired.unwrap();
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    let db = instance.database("test").unwrap();
+    assert_eq!(db.state(), DatabaseState::Online);
+    assert_eq!(rows_of(&mut Session::new(&db).unwrap(), "t"), 2_000);
+    drop(db);
+    instance.shut_down().unwrap();
+    drop(instance);
+    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    let db = instance.database("test").unwrap();
+    assert_eq!(rows_of(&mut Session::new(&db).unwrap(), "t"), 2_000);
 }

@@ -20,6 +20,7 @@
 //! given to none: then nothing is repaired, and all findings stay ([`Mended::refused`]).
 
 mod drop;
+mod files1;
 mod foundation;
 mod layouts;
 mod names;
@@ -32,6 +33,7 @@ mod units;
 pub use survey::BASE_PLACES;
 
 use super::state::{Identity, Loss, Overlay, State};
+use crate::base_rows::FILES1_PAGE;
 use crate::examine::{CheckError, examine_base};
 use crate::finding::Finding;
 use crate::options::Options;
@@ -39,7 +41,7 @@ use crate::plan::Plan;
 use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::BASE_TABLES;
+use furrow_format::catalog::{BASE_TABLES, SYSFILES1};
 use furrow_format::{BOOT_PAGE, PageBuf, PageId};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,8 +204,8 @@ fn gather(state: &mut State<'_>) -> Store {
     found
 }
 
-/// Writes the trees of base tables that have other rows than were found, or that are damaged. The first that
-/// cannot be written, if any: then none may be.
+/// Writes the trees of base tables that have other rows than were found, or that are damaged, and the page of
+/// `sysfiles1`. The first that cannot be written, if any: then none may be.
 fn write(
     state: &mut State<'_>,
     (found, wanted): (&Store, &Store),
@@ -220,6 +222,12 @@ fn write(
         debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
         if state.write_tree(unit, &rows).is_err() {
             return Some(table.name);
+        }
+    }
+    if !files1::is_right(state) {
+        match files1::page_of(wanted) {
+            Some(page) => state.put(FILES1_PAGE, page),
+            None => return Some(SYSFILES1.name),
         }
     }
     None
