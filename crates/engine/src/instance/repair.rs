@@ -167,7 +167,10 @@ impl Instance {
             }
             locked.insert(*id, file);
         }
-        let identity = self.identity_of(name);
+        let identity = Identity {
+            has_log: log == LogAfter::Stays,
+            ..self.identity_of(name)
+        };
         let repaired = furrow_check::repair_known(&files, &options, with, &identity);
         let repaired = repaired.map_err(|e| undone(&e))?;
         drop(files);
@@ -191,6 +194,7 @@ impl Instance {
             name: Some(listed.name.clone()),
             database_id: Some(listed.id),
             binding: Some(Guid(listed.binding)).filter(|guid| *guid != Guid::default()),
+            has_log: false,
         })
     }
 

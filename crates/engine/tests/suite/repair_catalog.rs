@@ -398,3 +398,36 @@ fn a_damaged_sysfiles1_and_a_lost_log_are_repaired_in_emergency() {
     let db = instance.database("test").unwrap();
     assert_eq!(rows_of(&mut Session::new(&db).unwrap(), "t"), 2_000);
 }
+
+#[test]
+fn a_header_without_a_row_is_not_made_up() {
+    let (_, volume) = closed(filled());
+    // File 4 is in a filegroup of its own.
+    damage(&*volume, Path::new("d/f1.ndf"), PageId::new(4, 0));
+    lose_rows(&*volume, &SYSPRUFILES, |row| whole(row, 1) == 4);
+    let repaired = repaired_at_rest(&*volume);
+    assert!(repaired.refused, "{:?}", repaired.notes);
+    assert!(!repaired.left.is_empty() && repaired.pages.is_empty());
+    assert!(is_noted(&repaired, "f1.ndf"), "{:?}", repaired.notes);
+}
+
+#[test]
+fn a_boot_page_that_is_computed_again_does_not_claim_a_clean_shutdown() {
+    let (_, volume) = closed(filled());
+    damage(&*volume, Path::new(PRIMARY), BOOT_PAGE);
+    let identity = Identity {
+        has_log: true,
+        ..Identity::default()
+    };
+    let options = Options {
+        at_rest: true,
+        ..Options::default()
+    };
+    let files = DataFiles::open(&*volume, &paths_of(&*volume)).unwrap();
+    let repaired = furrow_check::repair_known(&files, &options, (None, None), &identity);
+    let repaired = repaired.unwrap();
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    let boot = Boot::decode(&repaired.pages[&BOOT_PAGE]).unwrap();
+    assert!(!boot.own.clean_shutdown);
+    assert!(boot.next_unit > 1 << 40, "{:x}", boot.next_unit);
+}

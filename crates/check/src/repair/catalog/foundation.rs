@@ -11,6 +11,7 @@
 //!
 //! Options that only the boot page has are those of a new database then, and the chain of backups has ended.
 
+use super::Mended;
 use super::survey::Survey;
 use crate::maps::page_at;
 use crate::repair::state::Identity;
@@ -56,13 +57,14 @@ pub(super) fn is_sound(library: &Pages<'_>, files: &[SourceFile]) -> bool {
         && files.iter().all(|file| header(library, file.id).is_some())
 }
 
-/// New contents for the boot page and the headers that cannot be used.
+/// New contents for the boot page and the headers that cannot be used. Without its row in `sysprufiles`, the
+/// filegroup of a secondary file is not known: then nothing is repaired.
 pub(super) fn mend(
     library: &Pages<'_>,
     files: &[SourceFile],
     survey: &Survey,
     identity: &Identity,
-) -> (BTreeMap<PageId, Box<PageBuf>>, Vec<String>) {
+) -> Mended {
     let (mut pages, mut notes) = (BTreeMap::new(), Vec::new());
     let headers: Vec<FileHeader> = files.iter().filter_map(|f| header(library, f.id)).collect();
     let boot = proven(library, BOOT_PAGE, PageType::Boot);
@@ -86,6 +88,19 @@ pub(super) fn mend(
             .file_rows
             .get(&i32::from(file.id.0))
             .map(|row| &row.1);
+        if row.is_none() && file.id != FileId(1) {
+            let lost = format!(
+                "The header of {} (page {}) and the row of the file in sys.sysprufiles are lost: nothing is \
+                 repaired. Restore the database from a backup.",
+                file.name,
+                page_at(file.id, 0)
+            );
+            return Mended {
+                refused: true,
+                notes: vec![lost],
+                ..Mended::default()
+            };
+        }
         let made = header_of(file, row, (binding, checkpoint));
         let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
         if made.format(&mut page).is_ok() {
@@ -102,7 +117,7 @@ pub(super) fn mend(
         let name = identity.name.clone();
         let first = headers.iter().find(|header| header.file == FileId(1));
         let name = name.or_else(|| first.map(|header| header.name.clone()));
-        let made = boot_of(survey, (name, identity.database_id), binding);
+        let made = boot_of(survey, (name, identity), binding);
         let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
         if made.format(&mut page).is_ok() {
             PageMut::new(&mut page).set_lsn(boot_lsn);
@@ -114,7 +129,11 @@ pub(super) fn mend(
             ));
         }
     }
-    (pages, notes)
+    Mended {
+        pages,
+        notes,
+        ..Mended::default()
+    }
 }
 
 fn header_of(
@@ -145,11 +164,7 @@ fn header_of(
     }
 }
 
-fn boot_of(
-    survey: &Survey,
-    (name, database_id): (Option<String>, Option<u16>),
-    binding: Guid,
-) -> Boot {
+fn boot_of(survey: &Survey, (name, identity): (Option<String>, &Identity), binding: Guid) -> Boot {
     let catalog = SYSALLOCUNITS.unit_id();
     let next = (survey.last_unit >> 16) + 1;
     Boot {
@@ -159,7 +174,7 @@ fn boot_of(
         next_object_id: FIRST_OBJECT,
         created: survey.created.unwrap_or(DateTime::EPOCH),
         name: name.unwrap_or_else(|| "repaired".to_owned()),
-        database_id: database_id.unwrap_or(0),
+        database_id: identity.database_id.unwrap_or(0),
         compatibility: COMPATIBILITY,
         row_version: ROW_VERSION,
         full_backup_lsn: Lsn::ZERO,
@@ -171,7 +186,7 @@ fn boot_of(
         catalog_page: survey.place_of(catalog.0).0,
         next_unit: next.max(FIRST_UNIT),
         own: OwnBoot {
-            clean_shutdown: true,
+            clean_shutdown: !identity.has_log,
             log_incarnation: 1,
             ..OwnBoot::default()
         },

@@ -89,12 +89,7 @@ pub(super) fn mend(
         if seen.foreign > MOST_FOREIGN {
             return Ok(Mended::default());
         }
-        let (pages, notes) = foundation::mend(&library, &files, &seen, identity);
-        return Ok(Mended {
-            pages,
-            notes,
-            ..Mended::default()
-        });
+        return Ok(foundation::mend(&library, &files, &seen, identity));
     }
     let boot = library.page(BOOT_PAGE);
     let own = boot.is_some_and(|boot| field::MAGIC.get(&boot).starts_with(b"FURROW"));
