@@ -17,6 +17,7 @@ mod book;
 mod candidate;
 mod file_path;
 mod metered;
+mod patched;
 mod physical;
 mod resting;
 mod rows;
@@ -28,11 +29,12 @@ pub(crate) use book::{AbsentEntry, BackupTurn, FileBook, FileEntry, GroupEntry, 
 pub(crate) use candidate::{Candidate, put_images_back};
 pub(crate) use file_path::file_path;
 pub(crate) use metered::Metered;
+pub(crate) use patched::{Patched, Patches};
 pub(crate) use physical::{
     Guarded, Made, check_free, double_write_path, is_own_boot, open_error, read_boot, read_header,
     remove_any, remove_own, repair_path,
 };
-pub(crate) use resting::RestingFiles;
+pub(crate) use resting::{RestingFile, RestingFiles};
 pub(crate) use rows::{
     FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, find_log_row, parse_file,
     read_files1,

@@ -16,13 +16,13 @@
 //! 5. The database is ONLINE. If the repair fails or is not agreed to, it is in EMERGENCY again.
 
 use super::Instance;
-use super::repair::Order;
+use super::repair::{Order, identity_of};
 use crate::checking::{LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{FileEntry, open_error, repair_path};
 use crate::opening;
 use crate::shared::{DatabaseList, Listed, Phase};
-use furrow_check::Repaired;
+use furrow_check::{Identity, Repaired};
 use furrow_format::{DatabaseId, FileId, UserAccess};
 use furrow_io::sync::MutexGuard;
 use furrow_io::{Access, IoError, IoErrorKind, Open, Volume, copy_file};
@@ -82,11 +82,21 @@ impl Instance {
     ) -> Result<Arc<Database>, EngineError> {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         let id = DatabaseId(listed.id);
-        let open = || opening::open_emergency(&self.shared, id, &listed.name, &primary);
+        let open_with = |identity: Option<&Identity>| {
+            opening::open_emergency(&self.shared, (id, &listed.name), &primary, identity)
+        };
+        let open = || open_with(None);
         // The boot page or the header may be what was being written when the log was lost.
         let opened = open().or_else(|error| match self.put_primary_back(&primary) {
             Ok(()) => open(),
             Err(_) => Err(error),
+        });
+        let opened = opened.or_else(|error| {
+            let identity = Identity {
+                has_log: true,
+                ..identity_of(listed)
+            };
+            open_with(Some(&identity)).map_err(|_| error)
         });
         let (database, state) = match &opened {
             Ok(database) => (Some(Arc::clone(database)), DatabaseState::Emergency),
@@ -183,6 +193,15 @@ impl Instance {
             true => opening::expected_log(&self.shared, &name, primary).unwrap_or_default(),
             false => log,
         };
+        if let Some(damaged) = opening::first_damaged(&self.shared, &paths) {
+            let text = format!(
+                "'REPAIR_ALLOW_DATA_LOSS of a database whose boot page or file header is damaged' is not \
+                 supported: '{}'. Copy what can be read, and restore the database from a backup.",
+                damaged.display()
+            );
+            self.return_to_emergency(&name, access)?;
+            return Err(EngineError::of(Message::custom(40514, 16, 1, &text)));
+        }
         // With its log, nothing is lost.
         let why = match self.reopen_database(&name) {
             Ok(recovered) => {

@@ -400,6 +400,52 @@ fn a_damaged_sysfiles1_and_a_lost_log_are_repaired_in_emergency() {
 }
 
 #[test]
+fn a_database_with_a_damaged_boot_page_or_header_is_read_in_emergency() {
+    let header = |file: u16| PageId::new(file, 0);
+    let hurt = [
+        (PRIMARY, BOOT_PAGE),
+        (PRIMARY, header(1)),
+        ("d/f1.ndf", header(4)),
+    ];
+    for (path, page) in hurt {
+        let house = filled();
+        let volume = Arc::clone(&house.volume);
+        let House { instance, db, .. } = house;
+        drop(db);
+        instance.shut_down().unwrap();
+        drop(instance);
+        damage(&*volume, Path::new(path), page);
+        let bytes = || {
+            page_in(
+                &*volume
+                    .open(Path::new(path), Open::ReadOnly, Access::Data)
+                    .unwrap(),
+                page.page.0,
+            )
+        };
+        let before = bytes();
+        let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+        assert!(instance.database("test").is_err(), "{page}");
+        let database = instance.set_emergency("test").unwrap();
+        let reported = database.take_messages();
+        let text: String = reported.iter().map(|m| m.text.clone()).collect();
+        assert!(text.contains("computed page"), "{page}: {text}");
+        assert!(database.set_user_access(UserAccess::Single, 0).unwrap());
+        let mut session = Session::new(&database).unwrap();
+        assert_eq!(rows_of(&mut session, "t"), 2_000, "{page}");
+        let table = session.table("t").unwrap();
+        let refused = session.insert(&table, &[n(-1), Value::Int(1), s("no")]);
+        assert_eq!(refused.unwrap_err().number(), 3908, "{page}");
+        drop((session, table, database));
+        let repaired = instance.repair_database("test", &Options::default(), &mut |_| true);
+        assert_eq!(repaired.unwrap_err().number(), 40514, "{page}");
+        let database = instance.database("test").unwrap();
+        assert_eq!(database.state(), DatabaseState::Emergency, "{page}");
+        assert_eq!(bytes(), before, "{page}: nothing is written");
+    }
+}
+
+#[test]
 fn a_header_without_a_row_is_not_made_up() {
     let (_, volume) = closed(filled());
     // File 4 is in a filegroup of its own.

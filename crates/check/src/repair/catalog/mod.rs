@@ -64,6 +64,37 @@ pub(super) struct Mended {
     pub(super) refused: bool,
 }
 
+/// What a database rests on, as far as it is damaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Foundation {
+    /// New contents of the boot page and of file headers.
+    pub pages: BTreeMap<PageId, Box<PageBuf>>,
+    /// What was computed, in sentences; or why nothing was.
+    pub notes: Vec<String>,
+    /// Whether it cannot be computed.
+    pub refused: bool,
+}
+
+/// Computes the boot page and the file headers that cannot be used from the other pages of these files. For a
+/// database that is to be read as it is: nothing of it is checked.
+pub fn foundation(
+    source: &dyn PageSource,
+    identity: &Identity,
+    listener: Option<Listener<'_>>,
+) -> Result<Foundation, CheckError> {
+    let (files, library) = (source.files(), Pages::new(source));
+    if foundation::is_sound(&library, &files) {
+        return Ok(Foundation::default());
+    }
+    let seen = survey::survey(&library, &files, listener)?;
+    let mended = foundation::mend(&library, &files, &seen, identity);
+    Ok(Foundation {
+        pages: mended.pages,
+        notes: mended.notes,
+        refused: mended.refused,
+    })
+}
+
 /// Whether findings are of what this module repairs.
 pub(super) fn concerns(source: &Overlay<'_>, findings: &[Finding]) -> bool {
     let library = Pages::new(source);
