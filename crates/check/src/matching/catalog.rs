@@ -111,9 +111,8 @@ impl Matcher<'_> {
         let catalog = &self.shared.plan.catalog;
         let bases = catalog.rowsets.iter().filter(|r| r.idminor <= 1);
         let bases: HashSet<i32> = bases.map(|r| r.idmajor).collect();
-        let mut objects = catalog.objects.iter();
         let lone = |o: &&SchemaObject| o.kind == object_type::USER_TABLE && !bases.contains(&o.id);
-        for object in objects.by_ref().filter(lone) {
+        for object in catalog.objects.iter().filter(lone) {
             wrong.push(format!(
                 "Row (object_id={}) in sys.sysschobjs does not have a matching row (idmajor={}) in \
                  sys.sysrowsets.",

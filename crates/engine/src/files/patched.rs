@@ -100,7 +100,7 @@ mod tests {
         let file = volume.open(Path::new("d"), Open::Create, Access::Data);
         let file = file.unwrap();
         file.resize(4 * PAGE_BYTES, Fill::Zero).unwrap();
-        file.write_at(0, &AlignedBuf::copy_of(&[1; 4 * PAGE_SIZE]))
+        file.write_at(0, &AlignedBuf::copy_of(&vec![1; 4 * PAGE_SIZE]))
             .unwrap();
         let pages = Patches::from([(PageNo(1), Box::new([7; PAGE_SIZE]))]);
         let patched = Patched::wrap(file, pages);

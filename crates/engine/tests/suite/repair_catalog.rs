@@ -321,6 +321,33 @@ fn a_unique_index_that_lost_the_last_column_of_its_key_is_dropped() {
     assert!(repaired.losses.is_empty(), "{:?}", repaired.losses);
 }
 
+#[test]
+fn an_index_that_lost_its_last_included_column_is_dropped() {
+    let house = quiet_house();
+    let id = {
+        let mut session = house.session();
+        let spec = TableSpec::new("u")
+            .column(ColumnSpec::new("k1", bigint()).not_null())
+            .column(ColumnSpec::new("k2", bigint()).not_null())
+            .column(ColumnSpec::new("a", int()))
+            .primary_key(["k1", "k2"])
+            .index(IndexSpec::new("ix", ["k1"]).include(&["a"]));
+        let table = session.create_table(&spec).unwrap();
+        session
+            .insert(&table, &[n(1), n(0), Value::Int(7)])
+            .unwrap();
+        i64::from(table.id().0)
+    };
+    let (_, volume) = closed(house);
+    lose_rows(&*volume, &SYSISCOLS, |row| {
+        (whole(row, 0), whole(row, 1), whole(row, 2)) == (id, 2, 2)
+    });
+    let repaired = repaired_at_rest(&*volume);
+    assert!(numbers(&repaired).contains(&8992), "{:?}", repaired.found);
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
+    assert!(is_noted(&repaired, "index ix"), "{:?}", repaired.notes);
+}
+
 /// The page of `sysfiles1`.
 const FILES1: PageId = PageId::new(1, 32);
 

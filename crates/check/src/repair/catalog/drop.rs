@@ -57,17 +57,20 @@ impl Work<'_> {
             let in_key = |m: &&&IndexColumn| m.status & index_column_status::KEY != 0;
             let keyed = mine.iter().filter(in_key).count();
             let numbered = (1..).zip(mine).all(|(number, m)| m.subid == number);
-            let locators = columns
-                .iter()
-                .filter(|c| c.rscolid > mine.len() as i32)
-                .count();
+            // What of the address of the table's row is not among the columns of the index.
             let base = bases.get(&key.0).and_then(|base| layouts.get(base));
-            let base_keys = base.map_or(1, |b| b.iter().filter(|c| c.ordkey > 0).count().max(1));
+            let address = base.into_iter().flatten().filter(|c| c.ordkey > 0);
+            let address: Vec<i32> = address.map(|c| c.rscolid).collect();
+            let is_other = |id: &&i32| mine.iter().all(|member| member.intprop != **id);
+            let others = match address.is_empty() {
+                true => 1,
+                false => address.iter().filter(is_other).count(),
+            };
             // A unique index with a shorter key would take its rows for duplicates.
             let stored = columns.iter().filter(|c| c.ordkey > 0).count();
             let unique = rowset.status & rowset_status::UNIQUE != 0;
             let is_key = keyed > 0 && numbered && (!unique || keyed == stored);
-            let right = rowset.idminor <= 1 || is_key && locators <= base_keys;
+            let right = rowset.idminor <= 1 || is_key && columns.len() == mine.len() + others;
             if !right || !is_whole(&rowset, columns) || !with_unit.contains(&rowset.rowsetid) {
                 gone.insert(key);
             }
