@@ -5,8 +5,7 @@ use crate::base_rows::{FILES1_PAGE, names_log};
 use crate::foreign::broken_keys;
 use crate::plan::{ColumnPlan, RowsetPlan};
 use furrow_format::catalog::{
-    IndexColumn, Rowset, SchemaObject, index_column_status, index_status, object_type,
-    rowset_status, unit_kind,
+    IndexColumn, Rowset, SchemaObject, index_status, object_type, rowset_status, unit_kind,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -141,7 +140,7 @@ impl Matcher<'_> {
         for (rowset, rows) in rowsets.filter(|(r, _)| r.idminor > 0) {
             let key = (rowset.idmajor, rowset.idminor);
             let mine = members.get(&key).map_or(&[][..], Vec::as_slice);
-            let in_key = |m: &&&IndexColumn| m.status & index_column_status::KEY != 0;
+            let in_key = |m: &&&IndexColumn| m.tinyprop1 > 0;
             let defined = mine.iter().filter(in_key).count();
             let stored = key_of(rows).filter(|column| !column.uniquifier).count();
             let is_unique = rowset.idminor == 1 || rowset.status & rowset_status::UNIQUE != 0;

@@ -7,7 +7,7 @@ use furrow_format::catalog::{
     AllocUnit, BaseTable, Column, IndexColumn, IndexStat, MultiReference, ObjectValue, Rowset,
     SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSROWSETS,
     SYSRSCOLS, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS, SchemaObject, SingleReference,
-    index_column_status, index_status, object_type, rowset_status, unit_kind, value_class,
+    index_status, object_type, rowset_status, unit_kind, value_class,
 };
 use furrow_types::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,7 +54,7 @@ impl Work<'_> {
             let key = (rowset.idmajor, rowset.idminor);
             let columns = layouts.get(&rowset.rowsetid).map_or(&[][..], Vec::as_slice);
             let mine = members_of.get(&key).map_or(&[][..], Vec::as_slice);
-            let in_key = |m: &&&IndexColumn| m.status & index_column_status::KEY != 0;
+            let in_key = |m: &&&IndexColumn| m.tinyprop1 > 0;
             let keyed = mine.iter().filter(in_key).count();
             let numbered = (1..).zip(mine).all(|(number, m)| m.subid == number);
             // What of the address of the table's row is not among the columns of the index.
