@@ -168,6 +168,26 @@ impl Instance {
         }
     }
 
+    /// The path of the log, whose row may be lost.
+    fn log_to_expect(&self, name: &str, log: PathBuf, paths: &Paths) -> PathBuf {
+        let primary = paths.get(&FileId(1)).filter(|_| log.as_os_str().is_empty());
+        let found = primary.map(|path| opening::expected_log(&self.shared, name, path));
+        found.map_or(log, Result::unwrap_or_default)
+    }
+
+    /// 40514 for files whose header or boot page can only be read as computed.
+    fn refuse_damaged(&self, paths: &Paths) -> Result<(), EngineError> {
+        let Some(damaged) = opening::first_damaged(&self.shared, paths) else {
+            return Ok(());
+        };
+        let text = format!(
+            "'REPAIR_ALLOW_DATA_LOSS of a database whose boot page or file header is damaged' is not \
+             supported: '{}'. Copy what can be read, and restore the database from a backup.",
+            damaged.display()
+        );
+        Err(EngineError::of(Message::custom(40514, 16, 1, &text)))
+    }
+
     /// Repairs a database in EMERGENCY, which this session alone uses, and is not in.
     pub(super) fn repair_in_emergency(
         &self,
@@ -185,22 +205,10 @@ impl Instance {
             let list = self.shared.list.lock();
             self.close_listed(&list, &name)?;
         }
-        // The row of the log may be lost.
-        let primary = paths
-            .get(&FileId(1))
-            .map_or(Path::new(""), PathBuf::as_path);
-        let log = match log.as_os_str().is_empty() {
-            true => opening::expected_log(&self.shared, &name, primary).unwrap_or_default(),
-            false => log,
-        };
-        if let Some(damaged) = opening::first_damaged(&self.shared, &paths) {
-            let text = format!(
-                "'REPAIR_ALLOW_DATA_LOSS of a database whose boot page or file header is damaged' is not \
-                 supported: '{}'. Copy what can be read, and restore the database from a backup.",
-                damaged.display()
-            );
+        let log = self.log_to_expect(&name, log, &paths);
+        if let Err(refused) = self.refuse_damaged(&paths) {
             self.return_to_emergency(&name, access)?;
-            return Err(EngineError::of(Message::custom(40514, 16, 1, &text)));
+            return Err(refused);
         }
         // With its log, nothing is lost.
         let why = match self.reopen_database(&name) {

@@ -61,8 +61,8 @@ pub(super) fn recorded_log(
     };
     let path = find_log_row(primary)?;
     let text = format!(
-        "The page {FILES1_PAGE} of sysfiles1 of database '{name}' cannot be used: {why}. The log is expected at \
-         '{}'. Run DBCC CHECKDB.",
+        "The page {FILES1_PAGE} of sysfiles1 of database '{name}' cannot be used: {why}. The log is expected \
+         at '{}'. Run DBCC CHECKDB.",
         path.display()
     );
     shared.error_log.write(Source::Server, &text);

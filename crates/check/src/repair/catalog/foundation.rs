@@ -89,17 +89,7 @@ pub(super) fn mend(
             .get(&i32::from(file.id.0))
             .map(|row| &row.1);
         if row.is_none() && file.id != FileId(1) {
-            let lost = format!(
-                "The header of {} (page {}) and the row of the file in sys.sysprufiles are lost: nothing is \
-                 repaired. Restore the database from a backup.",
-                file.name,
-                page_at(file.id, 0)
-            );
-            return Mended {
-                refused: true,
-                notes: vec![lost],
-                ..Mended::default()
-            };
+            return without_row(file);
         }
         let made = header_of(file, row, (binding, checkpoint));
         let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
@@ -132,6 +122,21 @@ pub(super) fn mend(
     Mended {
         pages,
         notes,
+        ..Mended::default()
+    }
+}
+
+/// Nothing is repaired: header and row of a file are lost.
+fn without_row(file: &SourceFile) -> Mended {
+    let lost = format!(
+        "The header of {} (page {}) and the row of the file in sys.sysprufiles are lost: nothing is repaired. \
+         Restore the database from a backup.",
+        file.name,
+        page_at(file.id, 0)
+    );
+    Mended {
+        refused: true,
+        notes: vec![lost],
         ..Mended::default()
     }
 }
