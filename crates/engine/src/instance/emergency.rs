@@ -188,6 +188,12 @@ impl Instance {
         Err(EngineError::of(Message::custom(40514, 16, 1, &text)))
     }
 
+    fn say_log_fails(&self, name: &str, why: &EngineError) {
+        self.log_line(&format!(
+            "Database '{name}' cannot be opened with its log: {why}."
+        ));
+    }
+
     /// Repairs a database in EMERGENCY, which this session alone uses, and is not in.
     pub(super) fn repair_in_emergency(
         &self,
@@ -197,8 +203,7 @@ impl Instance {
         let name = database.name().to_owned();
         let access = database.options().user_access;
         let log = database.keeper.log_entry().path;
-        let path = |file: FileEntry| (file.id, PathBuf::from(file.file.path()));
-        let paths: Paths = database.files.files().into_iter().map(path).collect();
+        let paths = paths_of(&database);
         drop(database);
         {
             let _entered = self.shared.enter();
@@ -206,10 +211,11 @@ impl Instance {
             self.close_listed(&list, &name)?;
         }
         let log = self.log_to_expect(&name, log, &paths);
-        if let Err(refused) = self.refuse_damaged(&paths) {
+        let refused = self.refuse_damaged(&paths);
+        if refused.is_err() {
             self.return_to_emergency(&name, access)?;
-            return Err(refused);
         }
+        refused?;
         // With its log, nothing is lost.
         let why = match self.reopen_database(&name) {
             Ok(recovered) => {
@@ -226,9 +232,7 @@ impl Instance {
             self.return_to_emergency(&name, access)?;
             return Err(why);
         }
-        self.log_line(&format!(
-            "Database '{name}' cannot be opened with its log: {why}."
-        ));
+        self.say_log_fails(&name, &why);
         let mut kept = None;
         let written;
         let repaired = {
@@ -263,6 +267,12 @@ impl Instance {
             }
         }
     }
+}
+
+/// Where the data files of a database are.
+fn paths_of(database: &Database) -> Paths {
+    let path = |file: FileEntry| (file.id, PathBuf::from(file.file.path()));
+    database.files.files().into_iter().map(path).collect()
 }
 
 /// `LOG.lost`, or `LOG.lost2` and so on: an earlier log that was kept is not overwritten.

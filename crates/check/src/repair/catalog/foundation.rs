@@ -129,8 +129,8 @@ pub(super) fn mend(
 /// Nothing is repaired: header and row of a file are lost.
 fn without_row(file: &SourceFile) -> Mended {
     let lost = format!(
-        "The header of {} (page {}) and the row of the file in sys.sysprufiles are lost: nothing is repaired. \
-         Restore the database from a backup.",
+        "The header of {} (page {}) and the row of the file in sys.sysprufiles are lost: nothing is \
+         repaired. Restore the database from a backup.",
         file.name,
         page_at(file.id, 0)
     );
