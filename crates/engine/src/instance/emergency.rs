@@ -176,7 +176,11 @@ impl Instance {
     }
 
     /// 40514 for files whose header or boot page can only be read as computed.
-    fn refuse_damaged(&self, paths: &Paths) -> Result<(), EngineError> {
+    fn refuse_damaged(
+        &self,
+        (name, access): (&str, UserAccess),
+        paths: &Paths,
+    ) -> Result<(), EngineError> {
         let Some(damaged) = opening::first_damaged(&self.shared, paths) else {
             return Ok(());
         };
@@ -185,6 +189,7 @@ impl Instance {
              supported: '{}'. Copy what can be read, and restore the database from a backup.",
             damaged.display()
         );
+        self.return_to_emergency(name, access)?;
         Err(EngineError::of(Message::custom(40514, 16, 1, &text)))
     }
 
@@ -211,11 +216,7 @@ impl Instance {
             self.close_listed(&list, &name)?;
         }
         let log = self.log_to_expect(&name, log, &paths);
-        let refused = self.refuse_damaged(&paths);
-        if refused.is_err() {
-            self.return_to_emergency(&name, access)?;
-        }
-        refused?;
+        self.refuse_damaged((&name, access), &paths)?;
         // With its log, nothing is lost.
         let why = match self.reopen_database(&name) {
             Ok(recovered) => {
