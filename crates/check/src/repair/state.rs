@@ -36,6 +36,9 @@ pub struct Identity {
     pub database_id: Option<u16>,
     /// What its files and its log have in common.
     pub binding: Option<Guid>,
+    /// Whether its log stays: then a boot page that is computed again does not say that the database was shut
+    /// down cleanly, and the check of the result needs [`crate::Options::at_rest`].
+    pub has_log: bool,
 }
 
 /// Rows that a loss names.
