@@ -55,7 +55,7 @@ pub use finding::{Finding, Repair, Subject};
 pub use options::{Depth, MEMORY_BYTES, Options, Scope};
 pub use reader::{damage_message, missing_file_text, reader_error_text};
 pub use repair::{
-    BASE_PLACES, Foundation, Identity, Loss, Repaired, foundation, repair, repair_known,
+    BASE_PLACES, Foundation, Identity, Loss, Repaired, compute_foundation, repair, repair_known,
 };
 pub use scan::{Listener, Progress};
 pub use totals::{FileTotal, ObjectTotal};

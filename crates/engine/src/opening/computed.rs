@@ -1,9 +1,9 @@
 //! EMERGENCY of a database whose boot page or file headers are damaged: they are computed from the other
-//! pages (`furrow_check::foundation`), and are read from memory. Nothing is written.
+//! pages (`furrow_check::compute_foundation`), and are read from memory. Nothing is written.
 
 use crate::files::{Candidate, Patched, Patches, RestingFile, RestingFiles, open_error, read_boot};
 use crate::shared::Shared;
-use furrow_check::{CheckError, Foundation, Identity, foundation};
+use furrow_check::{CheckError, Foundation, Identity, compute_foundation};
 use furrow_datafile::{DataFiles, PageSource, SourceError, SourceFile};
 use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageNo};
 use furrow_io::{Access, File, Open};
@@ -44,10 +44,11 @@ impl PageSource for RawFiles {
 
 fn computed(files: &RawFiles, identity: &Identity) -> Result<Foundation, EngineError> {
     let goes_on = |_| !furrow_observe::task::is_cancelled();
-    let computed = foundation(files, identity, Some(&goes_on)).map_err(|error| match error {
-        CheckError::Cancelled => EngineError::cancelled(),
-        other => EngineError::Damaged(other.to_string()),
-    })?;
+    let computed =
+        compute_foundation(files, identity, Some(&goes_on)).map_err(|error| match error {
+            CheckError::Cancelled => EngineError::cancelled(),
+            other => EngineError::Damaged(other.to_string()),
+        })?;
     match computed.refused {
         true => Err(EngineError::Damaged(computed.notes.join(" "))),
         false => Ok(computed),

@@ -11,10 +11,9 @@
 //!
 //! Options that only the boot page has are those of a new database then, and the chain of backups has ended.
 
-use super::Mended;
 use super::survey::Survey;
 use crate::maps::page_at;
-use crate::repair::state::Identity;
+use crate::repair::state::{Identity, Mended};
 use furrow_datafile::{Pages, SourceFile, kind_fault};
 use furrow_format::boot::WRITTEN_VERSION;
 use furrow_format::catalog::{DatabaseFile, SYSALLOCUNITS};

@@ -32,7 +32,7 @@ mod units;
 
 pub use survey::BASE_PLACES;
 
-use super::state::{Identity, Loss, Overlay, State};
+use super::state::{Identity, Mended, Overlay, State};
 use crate::base_rows::FILES1_PAGE;
 use crate::examine::{CheckError, examine_base};
 use crate::finding::Finding;
@@ -54,16 +54,6 @@ const OF_CATALOG: [u32; 2] = [8930, 8992];
 /// Most pages of system tables of other engines in a database of this one: damage may let a page name one.
 const MOST_FOREIGN: u32 = 2;
 
-/// What is to be written, and what is to be said of it.
-#[derive(Debug, Default)]
-pub(super) struct Mended {
-    pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
-    pub(super) notes: Vec<String>,
-    pub(super) losses: Vec<Loss>,
-    /// Whether the catalog cannot be repaired without loss of tables that may be there: then nothing is.
-    pub(super) refused: bool,
-}
-
 /// What a database rests on, as far as it is damaged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Foundation {
@@ -77,7 +67,7 @@ pub struct Foundation {
 
 /// Computes the boot page and the file headers that cannot be used from the other pages of these files. For a
 /// database that is to be read as it is: nothing of it is checked.
-pub fn foundation(
+pub fn compute_foundation(
     source: &dyn PageSource,
     identity: &Identity,
     listener: Option<Listener<'_>>,
