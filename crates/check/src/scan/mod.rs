@@ -80,12 +80,7 @@ impl Worker<'_> {
     }
 
     fn unread(&mut self, id: PageId, error: String) {
-        let in_use = self
-            .shared
-            .maps
-            .pfs(id)
-            .is_none_or(furrow_format::PfsByte::is_allocated);
-        if in_use || furrow_format::fixed_page_type(id.page).is_some() {
+        if self.shared.maps.is_in_use(id) || furrow_format::fixed_page_type(id.page).is_some() {
             let why = Why::Unread(error);
             self.facts.bad.push(BadPage { id, why });
         }
@@ -121,14 +116,20 @@ fn work<'scope>(
 ) {
     let mut worker = Worker::new(shared);
     let ahead = shared.source.is_slow().then(|| Arc::new(Ahead::new()));
-    let ahead = ahead.filter(|ahead| {
+    let reader = ahead.as_ref().and_then(|ahead| {
         let reads = Arc::clone(ahead);
         let read_all = move || reads.read_all(number, shared);
-        spawn_scoped(scope, "check reads", read_all).is_ok()
+        spawn_scoped(scope, "check reads", read_all).ok()
     });
-    match &ahead {
-        Some(ahead) => worker.work_behind(ahead, gatherer),
-        None => worker.work_alone(number, gatherer),
+    match (&ahead, reader) {
+        (Some(ahead), Some(reader)) => {
+            worker.work_behind(ahead, gatherer);
+            // A reader that has panicked has left pages out.
+            if let Err(panic) = reader.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+        _ => worker.work_alone(number, gatherer),
     }
     gatherer.give(worker.facts);
     all.lock().list.append(&mut worker.findings.list);

@@ -31,8 +31,9 @@ use crate::database::Database;
 use furrow_check::{CheckError, Listener, Options, Report, Scratch};
 use furrow_datafile::{DataFiles, PageSource};
 use furrow_io::time::{Duration, Moment};
+use furrow_io::{Access, Open};
 use furrow_messages::Message;
-use furrow_tables::EngineError;
+use furrow_tables::{DatabaseState, EngineError};
 use snapshot::InternalSnapshot;
 use std::sync::Arc;
 
@@ -81,7 +82,15 @@ impl Database {
         if self.is_read_only() {
             let mut files = DataFiles::new();
             for entry in self.files.files() {
-                let id = files.add(entry.file).map_err(CheckError::from);
+                // EMERGENCY reads damaged headers as computed: checked is what the disk has.
+                let file = match self.state() {
+                    DatabaseState::Emergency => {
+                        let volume = &self.shared.volume;
+                        volume.open(&entry.path, Open::ReadOnly, Access::Data)?
+                    }
+                    _ => entry.file,
+                };
+                let id = files.add(file).map_err(CheckError::from);
                 let id = id.map_err(|error| self.unchecked(&error))?;
                 files.limit(id, self.file_size_pages(id));
             }

@@ -94,7 +94,10 @@ pub(super) fn add_file(
     let Ok(file) = shared.volume.open(path, Open::ReadOnly, Access::Data) else {
         return Ok(None);
     };
-    if !matches!(DataFiles::new().add(Arc::clone(&file)), Ok(number) if number == id) {
+    // One whose header can be read was refused for what it says: it is of another database, or an old copy.
+    let has_header = Candidate::open(&*shared.volume, path, id).is_ok_and(|f| f.header().is_ok());
+    if has_header || !matches!(DataFiles::new().add(Arc::clone(&file)), Ok(number) if number == id)
+    {
         return Ok(None);
     }
     let mut all = RawFiles::default();
@@ -104,6 +107,9 @@ pub(super) fn add_file(
     all.add(id, &file)?;
     let computed = computed(&all, identity)?;
     let file = patched(file, (id, path), &computed)?;
+    if file.header.binding != files.binding() {
+        return Ok(None);
+    }
     files.files.insert(id.0, file);
     Ok(Some(computed.notes))
 }

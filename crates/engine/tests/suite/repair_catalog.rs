@@ -6,7 +6,7 @@ use crate::repair::{
     base_page, damage, fill, filled, paths_of, repaired_at_rest, rows_of, write_back,
 };
 use crate::tables_common::{House, bigint, config, int, n, quiet_house, s, varchar};
-use furrow_check::{Identity, Options, Repaired};
+use furrow_check::{Identity, Options, Progress, Repaired};
 use furrow_datafile::{DataFiles, Database as MdfDatabase, Pages};
 use furrow_engine::{
     ColumnSpec, DatabaseState, ForeignKeySpec, IndexSpec, Instance, ReferentialAction, Session,
@@ -20,7 +20,7 @@ use furrow_format::{
     BOOT_PAGE, Bitmap, Boot, PAGE_SIZE, Page, PageBuf, PageId, PageMut, PageType, Record,
     UserAccess, stamp_checksum,
 };
-use furrow_io::{Access, AlignedBuf, File, Open, Volume};
+use furrow_io::{Access, AlignedBuf, File, Fill, Open, Volume};
 use furrow_types::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -463,6 +463,11 @@ fn a_database_with_a_damaged_boot_page_or_header_is_read_in_emergency() {
         let table = session.table("t").unwrap();
         let refused = session.insert(&table, &[n(-1), Value::Int(1), s("no")]);
         assert_eq!(refused.unwrap_err().number(), 3908, "{page}");
+        let checked = database.check_consistency(Options::default(), &|_: Progress| true);
+        assert!(
+            !checked.unwrap().report.is_clean(),
+            "{page}: the disk's page"
+        );
         drop((session, table, database));
         let repaired = instance.repair_database("test", &Options::default(), &mut |_| true);
         assert_eq!(repaired.unwrap_err().number(), 40514, "{page}");
@@ -470,6 +475,24 @@ fn a_database_with_a_damaged_boot_page_or_header_is_read_in_emergency() {
         assert_eq!(database.state(), DatabaseState::Emergency, "{page}");
         assert_eq!(bytes(), before, "{page}: nothing is written");
     }
+}
+
+#[test]
+fn emergency_takes_no_file_of_another_database() {
+    let (_, volume) = closed(filled());
+    let (_, other) = closed(filled());
+    let path = Path::new("d/f1.ndf");
+    let open = |volume: &dyn Volume| volume.open(path, Open::Existing, Access::Data).unwrap();
+    let (own, foreign) = (open(&*volume), open(&*other));
+    let mut bytes = AlignedBuf::new(foreign.len_bytes().unwrap() as usize);
+    foreign.read_at(0, &mut bytes).unwrap();
+    own.resize(bytes.len() as u64, Fill::Zero).unwrap();
+    own.write_at(0, &bytes).unwrap();
+    drop((own, foreign));
+    let instance = Instance::start(volume, config()).unwrap();
+    assert!(instance.database("test").is_err());
+    let refused = instance.set_emergency("test").map(drop).unwrap_err();
+    assert_eq!(refused.number(), 5120, "{refused}");
 }
 
 #[test]
