@@ -173,10 +173,15 @@ impl Run {
     }
 
     /// Microseconds that all sessions together slept because the load asks for it, and what that time is.
+    /// At most the time of all sessions: older journals count the sleep of a session that left early up to
+    /// the planned end of the run.
     #[must_use]
     pub fn paused(&self) -> Option<(&'static str, u64)> {
         let name = if self.is_open() { NOT_DUE } else { THINKING };
-        self.paused_us.filter(|us| *us > 0).map(|us| (name, us))
+        let all = |seconds: f64| (seconds * 1e6 * f64::from(self.workers.max(1))).round() as u64;
+        let most = self.seconds.map_or(u64::MAX, all);
+        let paused = self.paused_us.filter(|us| *us > 0);
+        paused.map(|us| (name, us.min(most)))
     }
 }
 

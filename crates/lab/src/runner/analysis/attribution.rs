@@ -17,7 +17,7 @@ pub(super) use outside::others_share;
 
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{Attribution, Ceiling, Confidence, Run, Verdict};
+use crate::results::{Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, Verdict};
 use furrow_stats::mean;
 use std::collections::BTreeMap;
 
@@ -336,8 +336,9 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         return Attribution::default();
     };
     let (before, after) = (base.share(category), level.share(category));
-    // A statement that several threads work for can wait longer than it lasts.
-    let reported = match before > 1.0 || after > 1.0 {
+    // A statement that several threads work for can wait longer than it lasts. No thread sleeps for another.
+    let is_sleep = [THINKING, NOT_DUE].contains(&category.as_str());
+    let reported = match !is_sleep && (before > 1.0 || after > 1.0) {
         true => format!(
             "{category}: {before:.1} threads of a session wait in it at a time at {}, {after:.1} at {}",
             names.0, names.1
@@ -472,6 +473,23 @@ mod tests {
             unchanged(&mixed, &mixed, ("1", "8")).confidence,
             Confidence::Unknown
         );
+    }
+
+    #[test]
+    fn sleep_that_an_old_journal_counts_past_the_end_is_no_more_than_the_run() {
+        let run = Run {
+            seconds: Some(3.0),
+            workers: 2,
+            paused_us: Some(8_000_000),
+            ..Run::default()
+        };
+        assert_eq!(run.paused(), Some((crate::results::THINKING, 6_000_000)));
+        // The shares of means may come out a little above one; no threads wait there.
+        let base = budget(100.0, &[(crate::results::THINKING, 100.01)]);
+        let found = unchanged(&base, &base, ("1", "8"));
+        assert_eq!(found.resource, crate::results::THINKING);
+        let text = "keying and thinking: 100% of the time at 1, 100% at 8";
+        assert_eq!(found.evidence_for, [text]);
     }
 
     #[test]

@@ -37,7 +37,7 @@ fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
         return Some((share, share));
     }
     let threads = f64::from(run.threads.unwrap_or(run.workers));
-    let asleep_us = run.paused_us.unwrap_or(0)
+    let asleep_us = run.paused().map_or(0, |(_, us)| us)
         + run
             .waits
             .iter()
