@@ -119,7 +119,7 @@ fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
 
 #[test]
 fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
-    let mut undecided = 0;
+    let (mut undecided, mut likely) = (0, 0);
     for seed in 0..40 {
         let mut experiment = Synthetic::published(0.12, seed);
         experiment.files = vec![1, 8];
@@ -139,6 +139,16 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
             );
             assert_ne!(knee, Some("8"), "seed {seed}: {answer:?}");
         }
+        // Of two levels the larger one may do as well only where the smaller one is ruled out, and then it
+        // is the knee.
+        let sentence = &answer.sentence;
+        assert!(!sentence.contains("8 files may do as well"), "{answer:?}");
+        let is_likely = sentence.contains(
+            "o difference shown; 8 files are likely the fewest that are as good as the best, but the \
+             difference from 1 is not shown. ",
+        );
+        likely += usize::from(is_likely);
+        assert!(!is_likely || is_undecided, "{answer:?}");
         if answer.badge == Badge::Conclusive {
             assert!(
                 !is_undecided || answer.recommended.as_deref() == Some("1"),
@@ -155,6 +165,10 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
     assert!(
         (5..=35).contains(&undecided),
         "the noise leaves some undecided: {undecided}"
+    );
+    assert!(
+        likely > 0,
+        "the rule of the knee is satisfied first in some"
     );
 }
 
