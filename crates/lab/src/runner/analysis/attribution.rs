@@ -203,14 +203,12 @@ pub(super) fn attribute(
     found
 }
 
-/// Adds the latches or the volume that a category of waits is about. The category is the key of the ceilings,
+/// Adds the latches and the volume that a category of waits is about. The category is the key of the ceilings,
 /// so this comes last.
 fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
     let category = found.resource.clone();
     classes::name(found, slower);
-    if found.resource == category {
-        outside::name_slow_volume(found, slower, faster);
-    }
+    outside::name_slow_volume(found, &category, slower, faster);
 }
 
 /// A likely cause is attributed when the slower level nearly uses up its ceiling.
@@ -462,6 +460,42 @@ mod tests {
         name_closer(&mut found, &[&run], &[&run]);
         assert_eq!(found.confidence, Confidence::Attributed);
         assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
+    }
+
+    #[test]
+    fn latches_by_kind_of_page_do_not_hide_a_slow_volume() {
+        let file = |volume: &str, stall: u64| crate::results::FileIo {
+            role: crate::results::FileRole::Data,
+            volume: volume.to_owned(),
+            writes: 100,
+            write_stall_us: stall,
+            ..Default::default()
+        };
+        let latch = crate::results::LatchTotal {
+            class: "PAGELATCH_EX (INDEX)".to_owned(),
+            total_us: 1_000,
+            ..Default::default()
+        };
+        let fast = Run {
+            files: vec![file("/fast", 200_000)],
+            latches: vec![latch],
+            ..Run::default()
+        };
+        let slow = Run {
+            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+            ..fast.clone()
+        };
+        let mut found = Attribution {
+            resource: "Buffer Latch".to_owned(),
+            confidence: Confidence::Likely,
+            ..Attribution::default()
+        };
+        name_closer(&mut found, &[&slow], &[&fast]);
+        assert_eq!(
+            found.resource,
+            "Buffer Latch (INDEX pages): the volume /slow is slow"
+        );
+        assert_eq!(found.evidence_for.len(), 2);
     }
 
     #[test]

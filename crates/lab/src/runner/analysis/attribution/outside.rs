@@ -172,9 +172,14 @@ impl Tie {
 }
 
 /// Names the volume whose writes take several times as long as those of the others, where it can have made
-/// the difference: the waits are for its files, or it was not as slow beside the faster level.
-pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
-    let tie = Tie::of(&found.resource);
+/// the difference: the waits of the category are for its files, or it was not as slow beside the faster level.
+pub(super) fn name_slow_volume(
+    found: &mut Attribution,
+    category: &str,
+    slower: &[&Run],
+    faster: &[&Run],
+) {
+    let tie = Tie::of(category);
     let slow = match tie {
         Tie::Waits(role) => slow_volume(slower, role),
         Tie::Change => slow_volume(slower, FileRole::Data),
@@ -348,12 +353,12 @@ mod tests {
         let run = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
         // The waits are for these files, so the volume is named though it was as slow at the other level.
         let mut found = cause(crate::results::LOG_FULL);
-        name_slow_volume(&mut found, &[&run], &[&run]);
+        name_slow_volume(&mut found, crate::results::LOG_FULL, &[&run], &[&run]);
         assert!(found.resource.contains("/slow is slow"), "{found:?}");
         assert!(found.evidence_for[0].contains("90.0 ms"), "{found:?}");
         let alike = with_files(&[data("/a", 2.0), data("/b", 3.0)]);
         let mut none = Attribution::default();
-        name_slow_volume(&mut none, &[&alike], &[&run]);
+        name_slow_volume(&mut none, "", &[&alike], &[&run]);
         assert_eq!(none, Attribution::default());
     }
 
@@ -376,7 +381,7 @@ mod tests {
             (super::super::RUNNING, &slow, &one),
         ] {
             let mut found = cause(category);
-            name_slow_volume(&mut found, &[slower], &[faster]);
+            name_slow_volume(&mut found, category, &[slower], &[faster]);
             assert_eq!(found, cause(category));
         }
     }
@@ -390,7 +395,7 @@ mod tests {
             share: Some(0.3),
             ..Attribution::default()
         };
-        name_slow_volume(&mut found, &[&slow], &[&fast]);
+        name_slow_volume(&mut found, "", &[&slow], &[&fast]);
         assert_eq!(found.resource, "the volume /slow");
         assert!(
             found.share.is_none() && !found.summary.is_empty(),
@@ -400,7 +405,7 @@ mod tests {
         let log = |volume, each_ms| file(FileRole::Log, volume, each_ms);
         let logs = with_files(&[log("/fast", 2.0), log("/slow", 90.0)]);
         let mut found = cause("Tran Log IO");
-        name_slow_volume(&mut found, &[&logs], &[&fast]);
+        name_slow_volume(&mut found, "Tran Log IO", &[&logs], &[&fast]);
         assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
     }
 }
