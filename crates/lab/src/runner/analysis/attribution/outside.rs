@@ -186,9 +186,8 @@ pub(super) fn name_slow_volume(
         Tie::None => None,
     };
     let Some(slow) = slow else { return };
-    let is_new = write_us(faster, FileRole::Data)
-        .get(&slow.volume)
-        .is_none_or(|us| SLOWER * us <= slow.us);
+    let at_faster = write_us(faster, FileRole::Data).get(&slow.volume).copied();
+    let is_new = at_faster.is_none_or(|us| SLOWER * us <= slow.us);
     if matches!(tie, Tie::Change) && !is_new {
         return;
     }
@@ -201,12 +200,16 @@ pub(super) fn name_slow_volume(
     if found.resource.is_empty() {
         found.resource = format!("the volume {}", slow.volume);
         found.confidence = Confidence::Likely;
-        // The share is that of a category which carries too little.
+        // The share is that of a category which explains nothing.
         found.share = None;
-        found.summary =
-            "It was not as slow beside the faster level. No category of waits carries most of the \
-                         change, so how much of it comes from the volume is not known."
-                .to_string();
+        let beside = match at_faster {
+            Some(_) => "It was not as slow beside the faster level.",
+            None => "No data file on it was written at the faster level.",
+        };
+        found.summary = format!(
+            "{beside} No category of waits explains the change, so how much of it comes from the volume is \
+             not known."
+        );
     } else {
         found.resource = format!("{}: the volume {} is slow", found.resource, slow.volume);
     }
@@ -397,10 +400,18 @@ mod tests {
         };
         name_slow_volume(&mut found, "", &[&slow], &[&fast]);
         assert_eq!(found.resource, "the volume /slow");
-        assert!(
-            found.share.is_none() && !found.summary.is_empty(),
-            "{found:?}"
-        );
+        assert!(found.share.is_none(), "{found:?}");
+        // A single category may carry the change and still explain nothing, so none is said to carry too little.
+        let rest = "No category of waits explains the change, so how much of it comes from the volume is not \
+                    known.";
+        let unused = format!("No data file on it was written at the faster level. {rest}");
+        assert_eq!(found.summary, unused);
+        // In use at both levels.
+        let both = with_files(&[data("/fast", 2.0), data("/slow", 5.0)]);
+        let mut found = Attribution::default();
+        name_slow_volume(&mut found, "", &[&slow], &[&both]);
+        let slower = format!("It was not as slow beside the faster level. {rest}");
+        assert_eq!(found.summary, slower);
         // Two volumes for the log.
         let log = |volume, each_ms| file(FileRole::Log, volume, each_ms);
         let logs = with_files(&[log("/fast", 2.0), log("/slow", 90.0)]);
