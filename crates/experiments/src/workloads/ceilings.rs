@@ -557,4 +557,59 @@ mod tests {
         let none = ceiling_at(Bound::Log, "4", &history);
         assert_eq!((none.used, none.level.as_str()), (None, ""));
     }
+
+    #[test]
+    fn a_level_is_held_against_the_limit_of_its_own_volumes() {
+        let plan = Plan::new(
+            "t",
+            "t?",
+            vec![Factor::words("volumes", &["a", "b", "c"])],
+            1,
+        );
+        let runs = plan.runs();
+        let of = |key: &str| {
+            let mut mine = runs.iter().filter(|run| run.block == 1);
+            mine.find(|run| run.cell.level("volumes").unwrap().key == key)
+                .unwrap()
+                .id
+        };
+        let mut history = history_of(plan.clone());
+        for (key, mb_per_s) in [("a", 400.0), ("b", 10.0)] {
+            let probe = CeilingProbe {
+                name: Bound::Log.name().to_string(),
+                write_bytes: 16 * 1024,
+                writers: 2,
+                bytes_per_s: mb_per_s * MIB,
+            };
+            history.take(
+                1,
+                &Event::Ceiling {
+                    run: of(key),
+                    probe,
+                },
+            );
+        }
+        // 40 of 400 MB/s, 9.7 of 10, and one whose volumes were not measured.
+        for (key, mb_per_s) in [("a", 40.0), ("b", 9.7), ("c", 5.0)] {
+            measured(
+                &mut history,
+                of(key),
+                key,
+                ((mb_per_s * 128.0_f64) as u64, 16),
+            );
+        }
+        let rounded = |ceiling: Ceiling| {
+            let limit = ceiling.limit.map(f64::round);
+            (ceiling.level, limit, ceiling.used.map(f64::round))
+        };
+        let slow = ceiling_at(Bound::Log, "b", &history);
+        assert_eq!(rounded(slow), ("b".to_string(), Some(10.0), Some(10.0)));
+        let fast = ceiling_at(Bound::Log, "a", &history);
+        assert_eq!(rounded(fast), ("a".to_string(), Some(400.0), Some(40.0)));
+        let unknown = ceiling_at(Bound::Log, "c", &history);
+        assert_eq!(rounded(unknown), ("c".to_string(), None, Some(5.0)));
+        // The closest to its own limit is b.
+        let closest = ceiling(Bound::Log, &history);
+        assert_eq!(rounded(closest), ("b".to_string(), Some(10.0), Some(10.0)));
+    }
 }

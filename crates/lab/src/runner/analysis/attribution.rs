@@ -200,6 +200,8 @@ pub(super) fn attribute(
         hold_against(&mut found, ceiling.as_ref());
     }
     name_closer(&mut found, slower, faster);
+    let possible = outside::possible_neighbour(&runs, change, cpus, names);
+    found.evidence_against.extend(possible);
     found
 }
 

@@ -72,24 +72,74 @@ fn mean_demand(runs: &[&Run], cpus: u32) -> Option<(f64, f64)> {
     (!each.is_empty()).then(|| (of(|asked| asked.0), of(|asked| asked.1)))
 }
 
+/// What other programs had of the machine at two levels of which the slower one had less of it to itself.
+struct Neighbours {
+    before: f64,
+    after: f64,
+    /// Least and most by which they asked for more beside the slower level, as parts of the machine.
+    least: f64,
+    most: f64,
+}
+
+impl Neighbours {
+    /// `None` where they had no more beside the slower level.
+    fn of((base, level): &(Vec<&Run>, Vec<&Run>), change: f64, cpus: u32) -> Option<Neighbours> {
+        let (before, after) = (mean_share(base, cpus)?, mean_share(level, cpus)?);
+        let (asked, asks) = (mean_demand(base, cpus)?, mean_demand(level, cpus)?);
+        let (slower, faster) = if change > 0.0 {
+            (asks, asked)
+        } else {
+            (asked, asks)
+        };
+        let more = (after - before) * change.signum();
+        (more >= SHARE).then_some(Neighbours {
+            before,
+            after,
+            least: slower.0 - faster.1,
+            most: slower.1 - faster.0,
+        })
+    }
+
+    fn shares(&self, names: (&str, &str)) -> String {
+        format!(
+            "other programs had {} of the processors at {}, {} at {}",
+            percent(self.before),
+            names.0,
+            percent(self.after),
+            names.1
+        )
+    }
+}
+
+/// What is held against any cause where others may have asked for more beside the slower level, and it is not
+/// certain that they did.
+pub(super) fn possible_neighbour(
+    runs: &(Vec<&Run>, Vec<&Run>),
+    change: f64,
+    cpus: u32,
+    names: (&str, &str),
+) -> Option<String> {
+    let others = Neighbours::of(runs, change, cpus)?;
+    let is_open = others.least < SHARE && others.most >= SHARE;
+    is_open.then(|| {
+        format!(
+            "{}; it is not known whether they asked for more or took what was left idle",
+            others.shares(names)
+        )
+    })
+}
+
 /// The cause where the slower level had less of the machine to itself, because others asked for more of it.
 /// Others that merely took what the slower level left idle are no cause.
 pub(super) fn busy_neighbour(
-    (base, level): &(Vec<&Run>, Vec<&Run>),
+    runs: &(Vec<&Run>, Vec<&Run>),
     change: f64,
     cpus: u32,
     names: (&str, &str),
 ) -> Option<Attribution> {
-    let (before, after) = (mean_share(base, cpus)?, mean_share(level, cpus)?);
-    let (asked, asks) = (mean_demand(base, cpus)?, mean_demand(level, cpus)?);
-    let (slower, faster) = if change > 0.0 {
-        (asks, asked)
-    } else {
-        (asked, asks)
-    };
-    let more = (after - before) * change.signum();
-    // The least that is possible: a cause is named only where others surely asked for more.
-    if more < SHARE || slower.0 - faster.1 < SHARE {
+    let others = Neighbours::of(runs, change, cpus)?;
+    // A cause is named only where others surely asked for more.
+    if others.least < SHARE {
         return None;
     }
     let slow_name = if change > 0.0 { names.1 } else { names.0 };
@@ -102,13 +152,7 @@ pub(super) fn busy_neighbour(
             "Other programs asked for more of the processors beside {slow_name}; how much of the change in \
              time comes from that was not measured."
         ),
-        evidence_for: vec![format!(
-            "other programs had {} of the processors at {}, {} at {}",
-            percent(before),
-            names.0,
-            percent(after),
-            names.1
-        )],
+        evidence_for: vec![others.shares(names)],
         evidence_against: vec![
             "what the factor itself does cannot be separated from it: run again on a quiet machine"
                 .to_string(),
@@ -264,6 +308,8 @@ mod tests {
         };
         let runs = (vec![&awake], vec![&waiting]);
         assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_none());
+        // They certainly asked for no more, so that is no evidence against another cause.
+        assert_eq!(possible_neighbour(&runs, 5.0, 2, ("a", "b")), None);
         // A program that begins beside sessions that never wait is one, though it gets only a part.
         let beside = Run {
             cpu_s: Some(17.0),
@@ -307,6 +353,31 @@ mod tests {
             found.share.is_none() && found.summary.contains("beside 8"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_neighbour_of_a_statement_whose_threads_are_not_known_is_reported_and_not_named() {
+        let run = |cpu: f64, other: f64, threads: Option<u32>| Run {
+            cpu_s: Some(cpu),
+            workers: 1,
+            threads,
+            ..run(10.0, other)
+        };
+        let found = |threads| {
+            let (base, level) = (run(19.5, 0.1, threads), run(5.0, 14.9, threads));
+            let runs = (vec![&base], vec![&level]);
+            (
+                busy_neighbour(&runs, 5.0, 2, ("1", "4")),
+                possible_neighbour(&runs, 5.0, 2, ("1", "4")),
+            )
+        };
+        let (named, possible) = found(Some(2));
+        assert!(named.is_some() && possible.is_none(), "{possible:?}");
+        let (named, possible) = found(None);
+        assert!(named.is_none(), "{named:?}");
+        let possible = possible.unwrap();
+        let shares = "other programs had 0.5% of the processors at 1, 74.5% at 4; ";
+        assert!(possible.starts_with(shares), "{possible}");
     }
 
     #[test]
