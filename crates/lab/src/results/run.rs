@@ -164,6 +164,15 @@ pub const THINKING: &str = "keying and thinking";
 /// Sleep of a session until the next piece of work of a rate is due.
 pub const NOT_DUE: &str = "no work was due";
 
+/// Whether the sessions of a plan with these settings key and think, so that a run which did not record how
+/// long has that time in what it calls running.
+pub(crate) fn has_think_times<'a>(
+    settings: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> bool {
+    let mut settings = settings.into_iter();
+    settings.any(|(name, value)| name == "pace" && value == "spec")
+}
+
 impl Run {
     /// Whether pieces of work were due at a rate, so that a latency begins when its piece was due.
     #[must_use]

@@ -17,7 +17,9 @@ pub(super) use outside::others_share;
 
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, Verdict};
+use crate::results::{
+    Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, Verdict, has_think_times,
+};
 use furrow_stats::mean;
 use std::collections::BTreeMap;
 
@@ -27,6 +29,8 @@ const RUNNING: &str = "running, not waiting";
 const QUEUED: &str = "waiting for its turn: more work was due than the sessions had done";
 /// The rest of the time of a piece where the run did not record how long it waited for its turn.
 const UNDIVIDED: &str = "running or waiting for its turn";
+/// The rest of the time of sessions that key and think, where the run did not record how long.
+const UNSLEPT: &str = "running, or keying and thinking";
 /// Share of the change that a category must carry.
 const ENOUGH: f64 = 0.6;
 /// Use of a ceiling from which on it limits.
@@ -93,12 +97,20 @@ impl Basis {
     }
 
     /// The name of the time that is left.
-    fn rest(self, run: &Run) -> &'static str {
+    fn rest(self, run: &Run, has_think_times: bool) -> &'static str {
         if self == Basis::Piece && run.is_open() && run.queued_us.is_none() {
             return UNDIVIDED;
         }
+        if has_think_times && run.paused_us.is_none() {
+            return UNSLEPT;
+        }
         RUNNING
     }
+}
+
+/// Whether a category is running and something else, in an unknown proportion.
+fn is_undivided(category: &str) -> bool {
+    [UNDIVIDED, UNSLEPT].contains(&category)
 }
 
 /// Time by category, means over the good runs of a cell, and the whole time, by [`Basis`].
@@ -108,7 +120,7 @@ struct Budget {
 }
 
 impl Budget {
-    fn of(runs: &[&Run], basis: Basis) -> Option<Budget> {
+    fn of(runs: &[&Run], basis: Basis, has_think_times: bool) -> Option<Budget> {
         let measured: Vec<(&Run, (f64, f64))> = runs
             .iter()
             .filter_map(|run| Some((*run, basis.scale(run)?)))
@@ -134,7 +146,10 @@ impl Budget {
             }
         }
         let accounted: f64 = seconds.values().sum();
-        let rest = measured.first().map_or(RUNNING, |(run, _)| basis.rest(run));
+        let mut rests = measured
+            .iter()
+            .map(|(run, _)| basis.rest(run, has_think_times));
+        let rest = rests.find(|name| is_undivided(name)).unwrap_or(RUNNING);
         seconds.insert(rest.to_string(), (elapsed - accounted).max(0.0));
         Some(Budget { seconds, elapsed })
     }
@@ -159,9 +174,10 @@ pub(super) fn attribute(
         return Attribution::default();
     }
     let basis = Basis::of(facts);
+    let thinks = has_think_times(&facts.plan.settings);
     let (Some(base), Some(level)) = (
-        Budget::of(&facts.good(facts.baseline), basis),
-        Budget::of(&facts.good(target), basis),
+        Budget::of(&facts.good(facts.baseline), basis, thinks),
+        Budget::of(&facts.good(target), basis, thinks),
     ) else {
         return Attribution::default();
     };
@@ -304,9 +320,15 @@ fn changed(
             .push(barely(category, before, after));
         return result;
     }
-    if category == UNDIVIDED {
+    // Where one level alone recorded it, what is called running there is in the undivided time of the other.
+    let mut undivided_times = deltas
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| is_undivided(name));
+    let hidden = undivided_times.next();
+    if let Some(hidden) = hidden.filter(|_| category == RUNNING || is_undivided(category)) {
         result.evidence_against.push(reported);
-        result.evidence_against.push(undivided());
+        result.evidence_against.push(undivided(hidden));
         return result;
     }
     result.resource.clone_from(category);
@@ -324,9 +346,12 @@ fn barely(category: &str, before: f64, after: f64) -> String {
     )
 }
 
-fn undivided() -> String {
-    "these runs did not record how long work waited for its turn, so it is not separate from running"
-        .to_string()
+fn undivided(category: &str) -> String {
+    let what = match category {
+        UNSLEPT => "sessions keyed and thought",
+        _ => "work waited for its turn",
+    };
+    format!("these runs did not record how long {what}, so it is not separate from running")
 }
 
 /// A level that makes no difference is explained when the same resource fills the time at both.
@@ -351,7 +376,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
             names.1
         ),
     };
-    let fills = before >= ENOUGH && after >= ENOUGH && category != UNDIVIDED;
+    let fills = before >= ENOUGH && after >= ENOUGH && !is_undivided(category);
     Attribution {
         resource: if fills {
             category.clone()
@@ -373,8 +398,8 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         },
         evidence_against: if fills {
             Vec::new()
-        } else if category == UNDIVIDED {
-            vec![reported, undivided()]
+        } else if is_undivided(category) {
+            vec![reported, undivided(category)]
         } else {
             vec![
                 reported,
@@ -547,8 +572,8 @@ mod tests {
             ..Run::default()
         };
         // Forty seconds of sessions in either run: half of them for 4,000 pieces, all but ten for 1,000.
-        let fast = Budget::of(&[&run(4_000, 20_000_000, true)], Basis::Piece).unwrap();
-        let slow = Budget::of(&[&run(1_000, 30_000_000, true)], Basis::Piece).unwrap();
+        let fast = Budget::of(&[&run(4_000, 20_000_000, true)], Basis::Piece, false).unwrap();
+        let slow = Budget::of(&[&run(1_000, 30_000_000, true)], Basis::Piece, false).unwrap();
         assert!((fast.elapsed - 10.0).abs() < 1e-9 && (slow.elapsed - 40.0).abs() < 1e-9);
         let change = slow.elapsed - fast.elapsed;
         let found = changed((&fast, &slow), change, ("a", "b"), Basis::Piece);
@@ -556,7 +581,7 @@ mod tests {
         assert!((found.share.unwrap() - 25.0 / 30.0).abs() < 1e-9);
         assert!(found.evidence_for[0].contains("5.00 ms per piece of work at a, 30.00 ms at b"));
         // With a rate sessions are idle in between: the latency is what is to be explained.
-        let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece).unwrap();
+        let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece, false).unwrap();
         assert!((open.elapsed - 50.0).abs() < 1e-9);
     }
 
@@ -592,8 +617,8 @@ mod tests {
                 ..paced(4_000.0, 1_000_000, true)
             };
             let (slow, fast) = (
-                Budget::of(&[&slow], Basis::Piece).unwrap(),
-                Budget::of(&[&fast], Basis::Piece).unwrap(),
+                Budget::of(&[&slow], Basis::Piece, false).unwrap(),
+                Budget::of(&[&fast], Basis::Piece, false).unwrap(),
             );
             let change = slow.elapsed - fast.elapsed;
             let changed = changed((&fast, &slow), change, ("1", "4"), Basis::Piece);
@@ -609,7 +634,7 @@ mod tests {
         let (found, filled) = of(None);
         for found in [found, filled] {
             assert!(found.resource.is_empty(), "{found:?}");
-            assert_eq!(found.evidence_against[1], undivided());
+            assert_eq!(found.evidence_against[1], undivided(UNDIVIDED));
         }
     }
 
@@ -620,7 +645,7 @@ mod tests {
             paused_us: Some(38_000_000),
             ..paced(1_000.0, 1_000_000, false)
         };
-        let budget = Budget::of(&[&run], Basis::Piece).unwrap();
+        let budget = Budget::of(&[&run], Basis::Piece, false).unwrap();
         let found = unchanged(&budget, &budget, ("1", "4"));
         assert_eq!(found.resource, crate::results::THINKING);
         assert!(
@@ -629,15 +654,45 @@ mod tests {
         );
         assert!((budget.seconds[RUNNING] - 1.0).abs() < 1e-9);
         // In fixed work, too, by the worker. With a rate the time until work is due is no part of a latency.
-        let budget = Budget::of(&[&run], Basis::Worker).unwrap();
+        let budget = Budget::of(&[&run], Basis::Worker, false).unwrap();
         assert!((budget.seconds[RUNNING] - 0.25).abs() < 1e-9);
         let open = Run {
             paused_us: Some(38_000_000),
             queued_us: Some(0),
             ..paced(3_000.0, 1_000_000, true)
         };
-        let budget = Budget::of(&[&open], Basis::Piece).unwrap();
+        let budget = Budget::of(&[&open], Basis::Piece, false).unwrap();
         assert!((budget.seconds[RUNNING] - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn think_times_that_an_old_journal_did_not_record_are_not_called_running() {
+        let (few, many) = (
+            paced(1_000.0, 1_000_000, false),
+            paced(1_000.0, 9_000_000, false),
+        );
+        let slow = Run {
+            seconds: Some(30.0),
+            ..few.clone()
+        };
+        let budget = |run: &Run| Budget::of(&[run], Basis::Piece, true).unwrap();
+        let (few, many, slow) = (budget(&few), budget(&many), budget(&slow));
+        assert!((few.seconds[UNSLEPT] - 39.0).abs() < 1e-9);
+        let change = slow.elapsed - few.elapsed;
+        let changed = changed((&few, &slow), change, ("1", "4"), Basis::Piece);
+        for found in [changed, unchanged(&few, &many, ("1", "4"))] {
+            assert!(found.resource.is_empty(), "{found:?}");
+            assert_eq!(found.evidence_against.last(), Some(&undivided(UNSLEPT)));
+        }
+        // Recorded at one level alone: running is not what changed.
+        let recorded = Run {
+            paused_us: Some(1),
+            seconds: Some(30.0),
+            ..paced(1_000.0, 1_000_000, false)
+        };
+        let recorded = budget(&recorded);
+        let found = super::changed((&few, &recorded), change, ("1", "4"), Basis::Piece);
+        assert!(found.resource.is_empty(), "{found:?}");
     }
 
     #[test]

@@ -209,7 +209,9 @@ impl Tie {
         match category {
             "Tran Log IO" => Tie::Waits(FileRole::Log),
             "Buffer IO" | crate::results::LOG_FULL => Tie::Waits(FileRole::Data),
-            super::RUNNING | super::UNDIVIDED | crate::results::THINKING => Tie::None,
+            super::RUNNING | super::UNDIVIDED | super::UNSLEPT | crate::results::THINKING => {
+                Tie::None
+            }
             _ => Tie::Change,
         }
     }
