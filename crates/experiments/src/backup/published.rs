@@ -124,8 +124,8 @@ fn comparisons(options: &Options, results: &Results) -> Vec<(String, String, Opt
     GAINS.iter().map(one).collect()
 }
 
-/// What these runs have for a published gain, and whether they agree: whether the whole interval of the ratios
-/// within blocks is a gain of a third of the published one at least, or all of it is less.
+/// What these runs have for a published gain, and whether they agree: yes where the whole interval of the
+/// ratios within blocks is at least a third of the published gain, no where all of it is less.
 fn compared(
     results: &Results,
     gain: &Gain,

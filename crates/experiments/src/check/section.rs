@@ -327,8 +327,8 @@ fn level_of(results: &Results, dop: u64, mode: Mode) -> String {
     forms.next().unwrap_or_else(|| mode.word().to_owned())
 }
 
-/// By the ratios within blocks of degree 8 and each other one. Degree 8 can only be the fastest where lower and
-/// higher degrees ran.
+/// By the ratios within blocks of degree 8 and each other one. Degree 8 can only be the fastest where lower
+/// and higher degrees ran.
 fn fastest_at_eight(results: &Results, full: &[CellMeans]) -> Statement {
     let text = "A full check is fastest at degree 8".to_owned();
     let ran = |of: fn(&u64) -> bool| full.iter().any(|cell| of(&cell.dop));

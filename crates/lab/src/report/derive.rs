@@ -442,7 +442,7 @@ mod tests {
         let mut results = results(vec![wait("WRITELOG", "Tran Log IO", 8_000_000)]);
         results.runs[0].paused_us = Some(28_000_000);
         let time = TimeSpent::of(&results);
-        assert_eq!(time.categories, [crate::results::THINKING, "Tran Log IO"]);
+        assert_eq!(time.categories, [THINKING, "Tran Log IO"]);
         let level = time.at("1").unwrap();
         assert!((level.waited_s[0] - 7.0).abs() < 1e-9);
         assert!((level.running_s - 1.0).abs() < 1e-9);
@@ -461,7 +461,7 @@ mod tests {
         assert_eq!(hidden(&results), None);
         let pace = ("pace".to_owned(), "spec".to_owned());
         results.plan.settings.push(pace);
-        assert_eq!(hidden(&results), Some(crate::results::THINKING));
+        assert_eq!(hidden(&results), Some(THINKING));
         results.runs[0].paused_us = Some(0);
         assert_eq!(hidden(&results), None);
     }

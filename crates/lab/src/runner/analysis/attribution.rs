@@ -221,8 +221,8 @@ pub(super) fn attribute(
     found
 }
 
-/// Adds the latches and the volume that a category of waits is about. The category is the key of the ceilings,
-/// so this comes last.
+/// Adds the latches and the volume that a category of waits is about. The category is the key of the
+/// ceilings, so this comes last.
 fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
     let category = found.resource.clone();
     classes::name(found, slower);
@@ -313,13 +313,6 @@ fn changed(
         result.evidence_against.push(text);
         return result;
     }
-    if (after - before).abs() < BARELY {
-        result.evidence_against.push(reported);
-        result
-            .evidence_against
-            .push(barely(category, before, after));
-        return result;
-    }
     // Where one level alone recorded it, what is called running there is in the undivided time of the other.
     let mut undivided_times = deltas
         .iter()
@@ -329,6 +322,13 @@ fn changed(
     if let Some(hidden) = hidden.filter(|_| category == RUNNING || is_undivided(category)) {
         result.evidence_against.push(reported);
         result.evidence_against.push(undivided(hidden));
+        return result;
+    }
+    if (after - before).abs() < BARELY {
+        result.evidence_against.push(reported);
+        result
+            .evidence_against
+            .push(barely(category, before, after));
         return result;
     }
     result.resource.clone_from(category);
@@ -544,11 +544,11 @@ mod tests {
             paused_us: Some(8_000_000),
             ..Run::default()
         };
-        assert_eq!(run.paused(), Some((crate::results::THINKING, 6_000_000)));
+        assert_eq!(run.paused(), Some((THINKING, 6_000_000)));
         // The shares of means may come out a little above one; no threads wait there.
-        let base = budget(100.0, &[(crate::results::THINKING, 100.01)]);
+        let base = budget(100.0, &[(THINKING, 100.01)]);
         let found = unchanged(&base, &base, ("1", "8"));
-        assert_eq!(found.resource, crate::results::THINKING);
+        assert_eq!(found.resource, THINKING);
         let text = "keying and thinking: 100% of the time at 1, 100% at 8";
         assert_eq!(found.evidence_for, [text]);
     }
@@ -647,7 +647,7 @@ mod tests {
         };
         let budget = Budget::of(&[&run], Basis::Piece, false).unwrap();
         let found = unchanged(&budget, &budget, ("1", "4"));
-        assert_eq!(found.resource, crate::results::THINKING);
+        assert_eq!(found.resource, THINKING);
         assert!(
             found.evidence_for[0].contains("95% of the time at 1"),
             "{found:?}"

@@ -218,7 +218,8 @@ impl Tie {
 }
 
 /// Names the volume whose writes take several times as long as those of the others, where it can have made
-/// the difference: the waits of the category are for its files, or it was not as slow beside the faster level.
+/// the difference: the waits of the category are for its files, or it was not as slow beside the faster
+/// level.
 pub(super) fn name_slow_volume(
     found: &mut Attribution,
     category: &str,
@@ -474,7 +475,7 @@ mod tests {
         name_slow_volume(&mut found, "", &[&slow], &[&fast]);
         assert_eq!(found.resource, "the volume /slow");
         assert!(found.share.is_none(), "{found:?}");
-        // A single category may carry the change and still explain nothing, so none is said to carry too little.
+        // A category may carry the change and still explain nothing, so none is said to carry too little.
         let rest = "No category of waits explains the change, so how much of it comes from the volume is not \
                     known.";
         let unused = format!("No data file on it was written at the faster level. {rest}");
