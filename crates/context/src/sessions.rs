@@ -80,7 +80,7 @@ impl Sessions {
         let session = Session::of_task(&db, &task)?;
         let activity = Arc::new(Activity::new(id, db.name(), &task));
         server.enlist(id, &activity);
-        let sessions = Sessions::of(server, &task, session, &activity);
+        let sessions = Sessions::at_rest(server, &task, session, &activity);
         sessions.publish();
         Ok(sessions)
     }
@@ -95,7 +95,7 @@ impl Sessions {
     ) -> Result<Sessions> {
         let task = self.task.child(number);
         let session = self.by_table(id, table)?.reader(&task, waiter)?;
-        let mut helper = Sessions::of(&self.server, &task, session, &self.activity);
+        let mut helper = Sessions::at_rest(&self.server, &task, session, &self.activity);
         helper.in_statement = true;
         helper.isolation = self.isolation;
         helper.timeout = self.timeout;
@@ -104,7 +104,7 @@ impl Sessions {
     }
 
     /// One session, outside of a transaction.
-    fn of(
+    fn at_rest(
         server: &Arc<ServerState>,
         task: &Arc<Task>,
         session: Session,

@@ -16,6 +16,9 @@ use crate::targets::{Need, Session, Startup, TargetError, quoted};
 use furrow_lab::experiment::OptionsError;
 use std::fmt;
 
+/// The option of the instance that limits how many threads a statement is divided among.
+const MAX_DOP: &str = "max degree of parallelism";
+
 /// One setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Setting {
@@ -94,6 +97,16 @@ impl Settings {
             .any(starts)
             .then(|| Need::Startup(self.startup(startup.clone())));
         flags.chain(startup).collect()
+    }
+
+    /// The largest degree of parallelism that this side sets; `None` where it leaves it to the processors.
+    pub(crate) fn max_dop(&self) -> Option<u32> {
+        let mut set = self.0.iter().filter_map(|setting| match setting {
+            Setting::Configure(name, value) if name.eq_ignore_ascii_case(MAX_DOP) => Some(*value),
+            _ => None,
+        });
+        let last = set.next_back().filter(|value| *value > 0)?;
+        u32::try_from(last).ok()
     }
 
     /// The start options with those of this side.
@@ -226,6 +239,19 @@ mod tests {
             let reported = Settings::parse(wrong).unwrap_err().to_string();
             assert!(reported.contains("is not a setting"), "{reported}");
         }
+    }
+
+    #[test]
+    fn the_degree_that_a_side_sets_is_the_last_one_above_0() {
+        let max_dop = |text: &str| Settings::parse(text).unwrap().max_dop();
+        assert_eq!(max_dop("trace flag 661"), None);
+        assert_eq!(max_dop("sp_configure max degree of parallelism = 0"), None);
+        assert_eq!(
+            max_dop("sp_configure 'Max Degree of Parallelism', 3"),
+            Some(3)
+        );
+        let twice = "sp_configure max degree of parallelism = 3; sp_configure max degree of parallelism = 0";
+        assert_eq!(max_dop(twice), None);
     }
 
     #[test]

@@ -32,7 +32,7 @@ use crate::workloads::load::{End, Load, Work, Worked};
 use crate::workloads::place::{RunPlace, clear, failed};
 use crate::workloads::script::Script;
 use crate::workloads::{figures, latched};
-use furrow_io::Volume;
+use furrow_io::{Volume, thread};
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::Forecast;
@@ -114,6 +114,14 @@ impl Ab {
             Some(_) => "scripts",
             None => "rows",
         }
+    }
+
+    /// Threads that may work for the sessions of a script: its scans are divided by themselves, at most among
+    /// all processors.
+    fn threads(&self, side: &Settings, cpus: u32) -> Option<u32> {
+        self.options.load.as_ref()?;
+        let dop = side.max_dop().map_or(cpus, |most| most.min(cpus));
+        Some(self.options.sessions.saturating_mul(dop.max(1)))
     }
 
     fn in_database(&self, place: &RunPlace) -> Result<Box<dyn Session>, StepError> {
@@ -269,7 +277,7 @@ impl Experiment for Ab {
         Ok(())
     }
 
-    fn measure(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
+    fn measure(&mut self, cell: &Cell, context: &mut RunContext<'_>) -> Result<Run, StepError> {
         let place = self.place.as_ref();
         let place = place.ok_or_else(|| StepError::Failed("no database is open".to_owned()))?;
         let load = self.load(&place.name);
@@ -282,6 +290,8 @@ impl Experiment for Ab {
         let target = self.target.as_ref();
         let (worked, latches) = latched::measured(target, &load, work.as_ref(), context)?;
         let mut run = self.record(&worked);
+        let cpus = u32::try_from(thread::available_cpus()).unwrap_or(u32::MAX);
+        run.threads = self.threads(self.side(cell), cpus);
         latched::keep(&mut run, &latches)?;
         Ok(run)
     }
@@ -309,5 +319,24 @@ impl Experiment for Ab {
             ));
         }
         limits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_of_a_script_are_divided_among_the_processors() {
+        let out = PathBuf::from("/out");
+        let mut ab: Ab = crate::testing::made(&out, "--b -T1118 --sessions 3").unwrap();
+        ab.options.load = Some("SELECT 1;".to_owned());
+        assert_eq!(ab.threads(&Settings::default(), 8), Some(24));
+        let one = Settings::parse("sp_configure max degree of parallelism = 2").unwrap();
+        assert_eq!(ab.threads(&one, 8), Some(6));
+        assert_eq!(ab.threads(&one, 1), Some(3));
+        // An insert of one row is not divided.
+        ab.options.load = None;
+        assert_eq!(ab.threads(&one, 8), None);
     }
 }

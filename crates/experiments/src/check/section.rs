@@ -319,51 +319,57 @@ fn points(results: &Results) -> Vec<PublishedPoint> {
 
 type Statement = (String, String, Option<bool>);
 
-/// Degree 8 can only be the fastest where lower and higher degrees ran.
+/// The level of a degree in a mode.
+fn level_of(results: &Results, dop: u64, mode: Mode) -> String {
+    // One mode alone: the levels are degrees. One degree alone: they are modes.
+    let forms = [format!("{dop} / {}", mode.word()), dop.to_string()];
+    let mut forms = forms.into_iter().filter(|key| results.level(key).is_some());
+    forms.next().unwrap_or_else(|| mode.word().to_owned())
+}
+
+/// By the ratios within blocks of degree 8 and each other one. Degree 8 can only be the fastest where lower
+/// and higher degrees ran.
 fn fastest_at_eight(results: &Results, full: &[CellMeans]) -> Statement {
-    let best = shown_cap(results, Mode::Full.word(), full).map(|cell| cell.dop);
-    let ran = |of: fn(&u64) -> bool| full.iter().any(|cell| of(&cell.dop));
-    let around = ran(|dop| *dop < 8) && ran(|dop| *dop == 8) && ran(|dop| *dop > 8);
-    let ours = match best {
-        _ if !around => "not compared: needs degree 8 with a lower and a higher one".to_owned(),
-        Some(dop) => format!("degree {dop} here"),
-        None => "no degree is shown to be faster than the first".to_owned(),
-    };
     let text = "A full check is fastest at degree 8".to_owned();
-    (text, ours, best.filter(|_| around).map(|dop| dop == 8))
+    let ran = |of: fn(&u64) -> bool| full.iter().any(|cell| of(&cell.dop));
+    if !(ran(|dop| *dop < 8) && ran(|dop| *dop == 8) && ran(|dop| *dop > 8)) {
+        let ours = "not compared: needs degree 8 with a lower and a higher one".to_owned();
+        return (text, ours, None);
+    }
+    let eight = level_of(results, 8, Mode::Full);
+    let others = full.iter().filter(|cell| cell.dop != 8);
+    let is_slower = |cell: &CellMeans| {
+        paired::is_larger(results, &level_of(results, cell.dop, Mode::Full), &eight)
+    };
+    let each: Vec<Option<bool>> = others.map(is_slower).collect();
+    let ours = format!(
+        "shown to be faster than {} of {} other degrees",
+        count_shown(&each),
+        each.len()
+    );
+    (text, ours, each.into_iter().reduce(paired::both).flatten())
+}
+
+fn count_shown(each: &[Option<bool>]) -> usize {
+    each.iter().filter(|shown| **shown == Some(true)).count()
 }
 
 /// By the ratios within blocks of each degree that ran both ways.
 fn physical_is_faster(results: &Results, full: &[CellMeans], physical: &[CellMeans]) -> Statement {
-    let key = |dop: u64, mode: Mode| {
-        let key = format!("{dop} / {}", mode.word());
-        // One degree alone: the levels are modes.
-        if results.level(&key).is_some() {
-            key
-        } else {
-            mode.word().to_owned()
-        }
-    };
     let of = |cell: &CellMeans| {
-        paired::is_larger(
-            results,
-            &key(cell.dop, Mode::Full),
-            &key(cell.dop, Mode::Po),
-        )
+        let level = |mode| level_of(results, cell.dop, mode);
+        paired::is_larger(results, &level(Mode::Full), &level(Mode::Po))
     };
     let in_both = full
         .iter()
         .filter(|cell| physical.iter().any(|po| po.dop == cell.dop));
     let each: Vec<Option<bool>> = in_both.map(of).collect();
-    let shown = each
-        .iter()
-        .filter(|is_faster| **is_faster == Some(true))
-        .count();
+    let shown = count_shown(&each);
     let ours = match each.len() {
         0 => "not among these runs".to_owned(),
         all => format!("shown at {shown} of {all} degrees"),
     };
-    let same = each.iter().copied().reduce(paired::both).flatten();
+    let same = each.into_iter().reduce(paired::both).flatten();
     let text = "PHYSICAL_ONLY is faster than a full check at every degree".to_owned();
     (text, ours, same)
 }
@@ -483,13 +489,38 @@ mod tests {
 
     #[test]
     fn the_highest_degree_that_ran_is_not_called_the_fastest_of_all() {
-        let better = Some(Verdict::Better);
+        use crate::workloads::paired::tests::blocks;
         let cells = [cell(2, 10.0), cell(4, 6.0), cell(8, 3.0), cell(16, 3.5)];
-        let levels = [(2, None), (4, better), (8, better), (16, better)];
-        let (.., same) = fastest_at_eight(&results(&levels[..3]), &cells[..3]);
-        assert_eq!(same, None);
-        let (.., same) = fastest_at_eight(&results(&levels), &cells);
-        assert_eq!(same, Some(true));
+        let said = |eight: [f64; 3], cells: &[CellMeans]| {
+            let results = blocks(&[
+                ("2", [10.0, 10.2, 10.1]),
+                ("4", [6.0, 6.1, 6.2]),
+                ("8", eight),
+                ("16", [3.5, 3.6, 3.4]),
+            ]);
+            fastest_at_eight(&results, cells)
+        };
+        let (_, ours, same) = said([3.0, 3.1, 3.0], &cells[..3]);
+        assert!(same.is_none() && ours.starts_with("not compared"), "{ours}");
+        let (_, ours, same) = said([3.0, 3.1, 3.0], &cells);
+        assert_eq!(same, Some(true), "{ours}");
+        assert_eq!(ours, "shown to be faster than 3 of 3 other degrees");
+        // As fast as 16 by the blocks, whatever the means are.
+        let (_, ours, same) = said([3.2, 3.8, 3.4], &cells);
+        assert_eq!(same, None, "{ours}");
+        let (_, ours, same) = said([3.7, 3.8, 3.6], &cells);
+        assert_eq!(same, Some(false), "{ours}");
+        assert_eq!(ours, "shown to be faster than 2 of 3 other degrees");
+    }
+
+    #[test]
+    fn one_block_is_too_few_to_compare_and_not_absent() {
+        use crate::workloads::paired::tests::blocks;
+        let mut results = blocks(&[("1 / full", [10.0; 3]), ("1 / po", [5.0; 3])]);
+        results.runs.retain(|run| run.block == 1);
+        let cells = [cell(1, 10.0)];
+        let (_, ours, same) = physical_is_faster(&results, &cells, &cells);
+        assert_eq!((ours.as_str(), same), ("shown at 0 of 1 degrees", None));
     }
 
     #[test]

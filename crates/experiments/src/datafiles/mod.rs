@@ -16,8 +16,8 @@
 //!
 //! # How a run goes
 //! 1. *Set-up*: a directory on each volume, files dealt to them in turn, the log on the first; the database
-//!    and its table through a [`Target`]. Before the first run of each block the bounds of the volumes
-//!    are measured without an engine and written into the journal.
+//!    and its table through a [`Target`]. In each block, before the first run on each layout of volumes, the
+//!    bounds of the volumes are measured without an engine and written into the journal.
 //! 2. *Measure*: sessions in threads of their own; ten looks a second at what is done.
 //! 3. *Verify*: rows counted. *Tear-down*: closed; what was made is removed.
 //!
@@ -107,16 +107,14 @@ impl DataFiles {
         DatabaseLayout::even(&place.name, &place.data, each, log)
     }
 
-    /// Measures the bounds of the volumes before the first run of each block.
+    /// Measures the bounds of the volumes, once in each block for each layout of volumes.
     fn measure_ceilings(
         &self,
         place: &RunPlace,
         context: &mut RunContext<'_>,
     ) -> Result<(), StepError> {
-        let (id, position) = context.run().map_or((0, 1), |run| (run.id, run.position));
-        let known = &context.history().ceilings;
-        let measured = known.iter().any(|(before, _)| *before == id);
-        if measured || (position > 1 && !known.is_empty()) {
+        let are_measured = |run| ceilings::are_measured(run, context.history());
+        if context.run().is_some_and(are_measured) {
             return Ok(());
         }
         let effort = Effort::for_runs_of(self.options.total_bytes);

@@ -3,6 +3,7 @@
 use crate::drives::{Place, Places};
 use crate::layouts::{layouts, record_layouts};
 use crate::plugin::Start;
+use crate::workloads::ceilings::VOLUMES;
 use crate::workloads::inserts::Layout;
 use crate::workloads::pace::Pace;
 use clap::Args;
@@ -275,7 +276,7 @@ impl Options {
 
     /// The directories of data files in a run, where its layout of volumes sets them.
     pub(super) fn directories(&self, cell: &Cell) -> Option<&[PathBuf]> {
-        let key = cell.level("volumes").map(|level| level.key.as_str());
+        let key = cell.level(VOLUMES).map(|level| level.key.as_str());
         let mut layouts = self.volume_layouts.iter();
         let found = match key {
             Some(key) => layouts.find(|(name, _)| name == key),
@@ -295,7 +296,7 @@ impl Options {
         factors.push(Factor::counts("files", &self.files));
         if self.volume_layouts.len() > 1 {
             let names: Vec<&str> = self.volume_layouts.iter().map(|l| l.0.as_str()).collect();
-            factors.push(Factor::words("volumes", &names));
+            factors.push(Factor::words(VOLUMES, &names));
         }
         if self.rows_per_commit.len() > 1 {
             factors.push(Factor::counts("rows-per-commit", &self.rows_per_commit));

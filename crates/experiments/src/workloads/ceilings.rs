@@ -2,8 +2,9 @@
 //!
 //! The measurement writes as the engine does: durable log writes two at a time, in the sizes that group
 //! commit makes; data in batches of eight runs of 32 pages, by one writer and by several. It is repeated
-//! before the first run of each block, because the limits change during an experiment, and stored in the
-//! journal, so that the same journal gives the same report. A limit is the highest rate that was measured.
+//! in each block, before the first run on each layout of volumes, because the limits change during an
+//! experiment, and stored in the journal, so that the same journal gives the same report. A limit is the
+//! highest rate that was measured on the layout of volumes of a level.
 //!
 //! The limit of the log depends on the size of a write: ten times the bytes take much less than ten times as
 //! long. So each run is compared with the rate at its own mean size, from the curve of measured sizes.
@@ -11,7 +12,9 @@
 use super::place::RunPlace;
 use furrow_io::time::{Duration, Moment};
 use furrow_io::{Access, AlignedBuf, Fill, IoError, Open, Volume, WriteRun, thread};
+use furrow_lab::design::Cell;
 use furrow_lab::journal::{CeilingProbe, History};
+use furrow_lab::plan::PlannedRun;
 use furrow_lab::results::{Ceiling, FileRole, Run};
 use furrow_stats::mean;
 use std::io::IoSlice;
@@ -27,6 +30,8 @@ const LOG_WRITERS: u32 = 2;
 /// A run of neighbouring pages in a batch of write-back.
 const RUN_BYTES: usize = 256 * KIB;
 const BATCH_RUNS: usize = 8;
+/// The factor whose levels are layouts of volumes.
+pub(crate) const VOLUMES: &str = "volumes";
 /// Writers on each volume.
 const DATA_WRITERS: [u32; 2] = [1, 4];
 
@@ -220,10 +225,38 @@ fn side_by_side(
     })
 }
 
+/// The layout of volumes of a cell; `None` where all cells have the same volumes.
+fn layout_of(cell: &Cell) -> Option<&str> {
+    cell.level(VOLUMES).map(|level| level.key.as_str())
+}
+
+/// Whether the volumes of a run were measured in its block.
+pub(crate) fn are_measured(run: &PlannedRun, history: &History) -> bool {
+    let planned = history.plan.runs();
+    let with_probes = planned
+        .iter()
+        .filter(|before| history.ceilings.iter().any(|(id, _)| *id == before.id));
+    let mut alike = with_probes.filter(|before| layout_of(&before.cell) == layout_of(&run.cell));
+    alike.any(|before| before.block == run.block)
+}
+
+/// The measurements on a layout of volumes, each with its run.
+fn probes_of<'a>(layout: Option<&str>, history: &'a History) -> Vec<(u32, &'a CeilingProbe)> {
+    let planned = history.plan.runs();
+    let is_mine = |id: u32| {
+        let run = planned.iter().find(|run| run.id == id);
+        run.and_then(|run| layout_of(&run.cell)) == layout
+    };
+    let all = history.ceilings.iter().map(|(id, probe)| (*id, probe));
+    all.filter(|(id, _)| is_mine(*id)).collect()
+}
+
 /// The best rate of each probed size (of each number of writers for data), by size.
-fn best_by_size(bound: Bound, history: &History) -> Vec<(f64, f64)> {
+fn best_by_size(bound: Bound, layout: Option<&str>, history: &History) -> Vec<(f64, f64)> {
     let mut best: Vec<(u64, f64)> = Vec::new();
-    let probes = history.ceilings.iter().map(|(_, probe)| probe);
+    let probes = probes_of(layout, history)
+        .into_iter()
+        .map(|(_, probe)| probe);
     for probe in probes.filter(|probe| probe.name == bound.name()) {
         match best.iter_mut().find(|entry| entry.0 == probe.write_bytes) {
             Some(entry) => entry.1 = entry.1.max(probe.bytes_per_s),
@@ -285,13 +318,15 @@ fn used(run: &Run, bound: Bound) -> Option<(f64, f64)> {
 /// The use of a limit at a level: means over its runs.
 struct Use {
     level: String,
+    /// Its layout of volumes.
+    layout: Option<String>,
     rate: f64,
     write_bytes: f64,
     limit: Option<f64>,
 }
 
-/// The use of each level; warm-ups and failed runs do not count.
-fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
+/// The use of each level of the limit of its volumes; warm-ups and failed runs do not count.
+fn uses(bound: Bound, history: &History) -> Vec<Use> {
     let planned = history.plan.runs();
     let runs: Vec<&Run> = planned
         .iter()
@@ -300,7 +335,9 @@ fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
         .filter(|run| run.status().is_good())
         .filter_map(|run| run.record.as_ref())
         .collect();
-    let use_of = |level: String| {
+    let factors = &history.plan.factors;
+    let use_of = |cell: &Cell| {
+        let level = cell.key(factors);
         let runs = runs.iter().filter(|run| run.level == level);
         let figures: Vec<(f64, f64)> = runs.filter_map(|run| used(run, bound)).collect();
         if figures.is_empty() {
@@ -308,44 +345,44 @@ fn uses(bound: Bound, curve: &[(f64, f64)], history: &History) -> Vec<Use> {
         }
         let rate = mean(&figures.iter().map(|f| f.0).collect::<Vec<_>>());
         let write_bytes = mean(&figures.iter().map(|f| f.1).collect::<Vec<_>>());
+        let layout = layout_of(cell);
         Some(Use {
             level,
+            layout: layout.map(str::to_owned),
             rate,
             write_bytes,
-            limit: at_size(curve, write_bytes),
+            limit: at_size(&best_by_size(bound, layout, history), write_bytes),
         })
     };
-    let factors = &history.plan.factors;
     let cells = history.plan.cells();
-    cells
-        .iter()
-        .filter_map(|cell| use_of(cell.key(factors)))
-        .collect()
+    cells.iter().filter_map(use_of).collect()
 }
 
 /// A limit and the level that came closest to it.
 pub(crate) fn ceiling(bound: Bound, history: &History) -> Ceiling {
-    let curve = best_by_size(bound, history);
+    // A level whose volumes were not measured is the closest only where none was.
     let share = |used: &Use| used.limit.map_or(used.rate, |limit| used.rate / limit);
-    let closest = uses(bound, &curve, history)
-        .into_iter()
-        .max_by(|a, b| share(a).total_cmp(&share(b)));
-    with_use(bound, &curve, closest, history)
+    let closest = uses(bound, history).into_iter().max_by(|a, b| {
+        let is_known = |used: &Use| used.limit.is_some();
+        let by_known = is_known(a).cmp(&is_known(b));
+        by_known.then(share(a).total_cmp(&share(b)))
+    });
+    with_use(bound, closest, history)
 }
 
 /// A limit and the use that one level made of it.
 pub(crate) fn ceiling_at(bound: Bound, level: &str, history: &History) -> Ceiling {
-    let curve = best_by_size(bound, history);
-    let of_level = uses(bound, &curve, history)
+    let of_level = uses(bound, history)
         .into_iter()
         .find(|used| used.level == level);
-    with_use(bound, &curve, of_level, history)
+    with_use(bound, of_level, history)
 }
 
-fn with_use(bound: Bound, curve: &[(f64, f64)], of: Option<Use>, history: &History) -> Ceiling {
+fn with_use(bound: Bound, of: Option<Use>, history: &History) -> Ceiling {
     let limit = match &of {
         Some(used) => used.limit,
-        None => curve.last().map(|point| point.1),
+        // Without a level there is a limit only where all have the same volumes.
+        None => best_by_size(bound, None, history).last().map(|p| p.1),
     };
     Ceiling {
         name: bound.name().to_string(),
@@ -359,7 +396,9 @@ fn with_use(bound: Bound, curve: &[(f64, f64)], of: Option<Use>, history: &Histo
 
 /// How a limit was measured.
 fn how(bound: Bound, closest: Option<&Use>, history: &History) -> String {
-    let mut rounds: Vec<u32> = history.ceilings.iter().map(|(run, _)| *run).collect();
+    let layout = closest.and_then(|used| used.layout.as_deref());
+    let probes = probes_of(layout, history);
+    let mut rounds: Vec<u32> = probes.iter().map(|(run, _)| *run).collect();
     rounds.dedup();
     let often = match rounds.len() {
         0 => return "not measured".to_string(),
@@ -556,5 +595,68 @@ mod tests {
         assert_eq!(used(of_one), ("1".to_string(), 40.0));
         let none = ceiling_at(Bound::Log, "4", &history);
         assert_eq!((none.used, none.level.as_str()), (None, ""));
+    }
+
+    #[test]
+    fn a_level_is_held_against_the_limit_of_its_own_volumes() {
+        let plan = Plan::new(
+            "t",
+            "t?",
+            vec![Factor::words("volumes", &["a", "b", "c"])],
+            1,
+        );
+        let runs = plan.runs();
+        let of = |key: &str| {
+            let mut mine = runs.iter().filter(|run| run.block == 1);
+            mine.find(|run| run.cell.level("volumes").unwrap().key == key)
+                .unwrap()
+                .id
+        };
+        let mut history = history_of(plan.clone());
+        for (key, mb_per_s) in [("a", 400.0), ("b", 10.0)] {
+            let probe = CeilingProbe {
+                name: Bound::Log.name().to_string(),
+                write_bytes: 16 * 1024,
+                writers: 2,
+                bytes_per_s: mb_per_s * MIB,
+            };
+            history.take(
+                1,
+                &Event::Ceiling {
+                    run: of(key),
+                    probe,
+                },
+            );
+        }
+        // 40 of 400 MB/s, 9.7 of 10, and one whose volumes were not measured.
+        for (key, mb_per_s) in [("a", 40.0), ("b", 9.7), ("c", 5.0)] {
+            measured(
+                &mut history,
+                of(key),
+                key,
+                ((mb_per_s * 128.0_f64) as u64, 16),
+            );
+        }
+        let rounded = |ceiling: Ceiling| {
+            let limit = ceiling.limit.map(f64::round);
+            (ceiling.level, limit, ceiling.used.map(f64::round))
+        };
+        let slow = ceiling_at(Bound::Log, "b", &history);
+        assert_eq!(rounded(slow), ("b".to_string(), Some(10.0), Some(10.0)));
+        let fast = ceiling_at(Bound::Log, "a", &history);
+        assert_eq!(rounded(fast), ("a".to_string(), Some(400.0), Some(40.0)));
+        let unknown = ceiling_at(Bound::Log, "c", &history);
+        assert_eq!(rounded(unknown), ("c".to_string(), None, Some(5.0)));
+        // Each layout is measured once in a block.
+        let is_measured = |block: u32, key: &str| {
+            let mut mine = runs.iter().filter(|run| run.block == block);
+            let run = mine.find(|run| layout_of(&run.cell) == Some(key)).unwrap();
+            are_measured(run, &history)
+        };
+        assert!(is_measured(1, "a") && is_measured(1, "b"));
+        assert!(!is_measured(1, "c") && !is_measured(2, "a"));
+        // The closest to its own limit is b.
+        let closest = ceiling(Bound::Log, &history);
+        assert_eq!(rounded(closest), ("b".to_string(), Some(10.0), Some(10.0)));
     }
 }

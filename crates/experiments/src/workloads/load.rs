@@ -103,7 +103,8 @@ pub struct Worked {
     pub latency: Histogram<u64>,
     /// Whether sessions waited for each answer before the next request.
     pub is_closed: bool,
-    /// Microseconds that all sessions slept because the load asks for it: pauses, or until a piece was due.
+    /// Microseconds that all sessions slept because the load asks for it: pauses, until a piece was due, or
+    /// until the last session ended where nothing more was due.
     pub paused_us: u64,
     /// Microseconds from when each piece was due until its session began it; 0 without a rate.
     pub queued_us: u64,
@@ -215,6 +216,8 @@ struct Tally {
     paused_us: u64,
     /// From when each piece was due until it was begun.
     queued_us: u64,
+    /// Left before the load ended, because nothing more was due until then.
+    is_idle: bool,
 }
 
 struct Ended {
@@ -400,17 +403,15 @@ fn work_on(
     Ok(tally)
 }
 
-/// Sleeps until a unit is due; `false` where the load ends before. The rest of such a load counts as slept.
+/// Sleeps until a unit is due; `false` where the load ends before. The session then leaves without sleeping.
 fn wait_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>, tally: &mut Tally) -> bool {
     let begun = Moment::now();
     if due <= begun {
         return over.is_none_or(|over| begun < over) && !shared.must_stop();
     }
     let is_due = sleep_until(due, over, shared);
-    tally.paused_us += match over {
-        Some(over) if !is_due && !shared.must_stop() => over.since(begun).as_micros() as u64,
-        _ => begun.elapsed_us(),
-    };
+    tally.paused_us += begun.elapsed_us();
+    tally.is_idle = !is_due;
     is_due
 }
 
@@ -553,6 +554,11 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
         .map(|session| session.end)
         .max()
         .unwrap_or(start);
+    // A session that left because nothing more was due has nothing to do until the last one ends.
+    let paused_us = |session: &Ended| match session.tally.is_idle {
+        true => session.tally.paused_us + end.since_us(session.end),
+        false => session.tally.paused_us,
+    };
     let first_end = shared.first_end.lock().take().unwrap_or_default();
     let spread = (
         first_end.iter().copied().min().unwrap_or(0),
@@ -564,7 +570,7 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
         pieces: ended.iter().map(|session| session.tally.pieces).sum(),
         latency,
         is_closed: shared.load.rate.is_none(),
-        paused_us: ended.iter().map(|session| session.tally.paused_us).sum(),
+        paused_us: ended.iter().map(paused_us).sum(),
         queued_us: ended.iter().map(|session| session.tally.queued_us).sum(),
         waits: Vec::new(),
         spread,
@@ -605,14 +611,108 @@ mod tests {
         );
         let (is_due, us) = slept(Moment::now().after(Duration::from_millis(5)));
         assert!(is_due && us >= 5_000, "{us}");
-        // Nothing more is due before the load ends: the session has nothing to do for the rest of it.
+        // Nothing more is due before the load ends: the session leaves without sleeping.
         let (is_due, us) = slept(now.after(Duration::from_secs(7_200)));
-        assert!(
-            !is_due && (1_000_000_000..=3_600_000_000).contains(&us),
-            "{us}"
-        );
+        assert!(!is_due && us < 3_600_000_000, "{us}");
         cancel.store(true, Ordering::Relaxed);
         assert!(!slept(now).0);
+    }
+
+    struct Mute;
+
+    impl Session for Mute {
+        fn batch(&mut self, _text: &str) -> Result<crate::targets::Reply, TargetError> {
+            unreachable!("these jobs send nothing")
+        }
+
+        fn prepare(
+            &mut self,
+            _text: &str,
+            _parameters: &str,
+        ) -> Result<crate::targets::StatementId, TargetError> {
+            unreachable!("these jobs send nothing")
+        }
+
+        fn execute(
+            &mut self,
+            _statement: crate::targets::StatementId,
+            _values: &[Value],
+        ) -> Result<u64, TargetError> {
+            unreachable!("these jobs send nothing")
+        }
+
+        fn query(
+            &mut self,
+            _statement: crate::targets::StatementId,
+            _values: &[Value],
+        ) -> Result<crate::targets::Reply, TargetError> {
+            unreachable!("these jobs send nothing")
+        }
+
+        fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {
+            Box::new(|| {})
+        }
+    }
+
+    /// Pauses so long before each piece, in turn; each piece takes a millisecond.
+    struct Paced(Vec<Duration>);
+
+    impl Job for Paced {
+        fn pause(&mut self) -> Duration {
+            self.0.pop().unwrap_or(Duration::ZERO)
+        }
+
+        fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+            sleep(Duration::from_millis(1));
+            Ok(1)
+        }
+    }
+
+    /// The sessions of these jobs, one after the other from the same start, as a whole.
+    fn work_of(jobs: Vec<Paced>, end: End) -> Worked {
+        let load = Load {
+            database: String::new(),
+            sessions: jobs.len() as u32,
+            end,
+            rate: None,
+            unit: "rows",
+            looks_at_extents: false,
+        };
+        let cancel = AtomicBool::new(false);
+        let shared = Shared::new(&load, &cancel).unwrap();
+        let start = Moment::now();
+        *shared.start.lock() = Some(start);
+        shared.go();
+        let ended = jobs.into_iter().enumerate();
+        let ended = ended.map(|(place, job)| worker(Box::new(Mute), Box::new(job), place, &shared));
+        let ended: Vec<Ended> = ended.map(Option::unwrap).collect();
+        gather(&ended, &shared, start).unwrap()
+    }
+
+    #[test]
+    fn sleep_is_counted_up_to_the_end_of_the_last_session() {
+        let long = Duration::from_secs(3_600);
+        let paced = |first_ms: u64| Paced(vec![long, Duration::from_millis(first_ms)]);
+        // The only session leaves long before the planned end, and the load ends with it.
+        let one = work_of(vec![paced(50)], End::Seconds(600.0));
+        assert!(one.seconds < 600.0 && one.pieces == 1, "{one:?}");
+        let slept_us = 50_000..=(one.seconds * 1e6).round() as u64;
+        assert!(slept_us.contains(&one.paused_us), "{one:?}");
+        // One that leaves while another works has nothing to do up to the end of the other.
+        let jobs = vec![Paced(vec![long]), Paced(vec![Duration::from_millis(50)])];
+        let both = work_of(
+            jobs,
+            End::Within {
+                seconds: 600.0,
+                units: 2,
+            },
+        );
+        assert!(both.seconds < 600.0 && both.pieces == 1, "{both:?}");
+        assert!(both.paused_us >= 100_000, "{both:?}");
+        assert!(
+            both.paused_us as f64 <= 2.0 * both.seconds * 1e6 + 1.0,
+            "{both:?}"
+        );
     }
 
     #[test]

@@ -28,6 +28,27 @@ pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64,
     Some((middle.exp(), interval))
 }
 
+/// Why two levels cannot be compared: one did not run, or too few blocks have both.
+pub(crate) fn absent(results: &Results, level: &str, other: &str) -> &'static str {
+    let has_run = |key: &str| results.good_runs(key).next().is_some();
+    if has_run(level) && has_run(other) {
+        "in fewer than two blocks of these runs"
+    } else {
+        "not among these runs"
+    }
+}
+
+/// Whether a ratio is at most a bound; `None` if its interval has the bound inside.
+pub(crate) fn is_at_most(interval: Interval, bound: f64) -> Option<bool> {
+    if interval.high <= bound {
+        Some(true)
+    } else if interval.low > bound {
+        Some(false)
+    } else {
+        None
+    }
+}
+
 /// Whether one level has the larger response; `None` if the interval includes both directions.
 pub(crate) fn is_larger(results: &Results, level: &str, other: &str) -> Option<bool> {
     let (ratio, interval) = ratio(results, level, other)?;

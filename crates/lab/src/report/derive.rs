@@ -1,7 +1,9 @@
 //! What the page shows and `results.json` doesn't spell out: sums of waits by category, balance of files.
 
 use super::words::to_f64;
-use crate::results::{FileIo, FileRole, LevelResult, Results, Run, WaitTotal};
+use crate::results::{
+    FileIo, FileRole, LevelResult, Results, Run, THINKING, WaitTotal, has_think_times,
+};
 use std::collections::BTreeMap;
 
 /// Categories shown by name; the rest is "Other waits".
@@ -29,9 +31,8 @@ pub struct LevelTime {
     pub waited_s: Vec<f64>,
     /// Seconds per worker in which it did not wait: running, or not accounted for.
     pub running_s: f64,
-    /// Whether sessions also slept until work was due, and runs did not record how long: then that is in
-    /// `running_s`.
-    pub hides_sleep: bool,
+    /// How sessions also slept, where runs did not record how long: then that is in `running_s`.
+    pub hidden_sleep: Option<&'static str>,
 }
 
 /// One wait type's time, by level.
@@ -114,9 +115,11 @@ impl TimeSpent {
         } else {
             categories.len()
         };
+        let settings = results.plan.settings.iter();
+        let thinks = has_think_times(settings.map(|(name, value)| (name, value)));
         let level_times = levels
             .iter()
-            .map(|(level, runs)| level_time(level, runs, &categories, named))
+            .map(|(level, runs)| level_time((*level, runs.as_slice()), &categories, named, thinks))
             .collect();
         let types = by_weight(per_worker(&every, |wait| &wait.wait_type))
             .into_iter()
@@ -135,7 +138,12 @@ impl TimeSpent {
     }
 }
 
-fn level_time(level: &LevelResult, runs: &[&Run], names: &[String], named: usize) -> LevelTime {
+fn level_time(
+    (level, runs): (&LevelResult, &[&Run]),
+    names: &[String],
+    named: usize,
+    thinks: bool,
+) -> LevelTime {
     let sums = per_category(runs);
     let mut waited_s: Vec<f64> = names
         .iter()
@@ -153,9 +161,14 @@ fn level_time(level: &LevelResult, runs: &[&Run], names: &[String], named: usize
         elapsed_s,
         waited_s,
         running_s: (elapsed_s - all).max(0.0),
-        hides_sleep: runs
+        hidden_sleep: runs
             .iter()
-            .any(|run| run.is_open() && run.paused_us.is_none()),
+            .filter(|run| run.paused_us.is_none())
+            .find_map(|run| match (run.is_open(), thinks) {
+                (true, _) => Some("with no work due"),
+                (false, true) => Some(THINKING),
+                (false, false) => None,
+            }),
     }
 }
 
@@ -429,11 +442,11 @@ mod tests {
         let mut results = results(vec![wait("WRITELOG", "Tran Log IO", 8_000_000)]);
         results.runs[0].paused_us = Some(28_000_000);
         let time = TimeSpent::of(&results);
-        assert_eq!(time.categories, [crate::results::THINKING, "Tran Log IO"]);
+        assert_eq!(time.categories, [THINKING, "Tran Log IO"]);
         let level = time.at("1").unwrap();
         assert!((level.waited_s[0] - 7.0).abs() < 1e-9);
         assert!((level.running_s - 1.0).abs() < 1e-9);
-        assert!(!level.hides_sleep);
+        assert_eq!(level.hidden_sleep, None);
         // With a rate it is something else; where it was not recorded, running is not claimed.
         results.runs[0].latency = vec![crate::results::Latency {
             count: 1,
@@ -442,7 +455,15 @@ mod tests {
         let time = TimeSpent::of(&results);
         assert_eq!(time.categories[0], crate::results::NOT_DUE);
         results.runs[0].paused_us = None;
-        assert!(TimeSpent::of(&results).levels[0].hides_sleep);
+        let hidden = |results: &Results| TimeSpent::of(results).levels[0].hidden_sleep;
+        assert_eq!(hidden(&results), Some("with no work due"));
+        results.runs[0].latency.clear();
+        assert_eq!(hidden(&results), None);
+        let pace = ("pace".to_owned(), "spec".to_owned());
+        results.plan.settings.push(pace);
+        assert_eq!(hidden(&results), Some(THINKING));
+        results.runs[0].paused_us = Some(0);
+        assert_eq!(hidden(&results), None);
     }
 
     #[test]

@@ -21,6 +21,12 @@ pub enum Badge {
 }
 
 impl Badge {
+    /// Whether a level may be named: not where the baseline differs from itself or too little was run.
+    #[must_use]
+    pub fn has_verdict(self) -> bool {
+        !matches!(self, Badge::Noisy | Badge::Aborted)
+    }
+
     /// The words as printed.
     #[must_use]
     pub fn word(self) -> &'static str {

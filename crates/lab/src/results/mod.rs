@@ -36,6 +36,7 @@ pub use figure::{Figure, LevelFigure};
 pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
+pub(crate) use run::has_think_times;
 pub use run::{
     Control, Event, FileIo, FileRole, LOG_FULL, LatchTotal, Latency, NOT_DUE, Run, RunStatus,
     Series, SpinTotal, THINKING, WaitTotal,

@@ -164,6 +164,15 @@ pub const THINKING: &str = "keying and thinking";
 /// Sleep of a session until the next piece of work of a rate is due.
 pub const NOT_DUE: &str = "no work was due";
 
+/// Whether the sessions of a plan with these settings key and think, so that a run which did not record how
+/// long has that time in what it calls running.
+pub(crate) fn has_think_times<'a>(
+    settings: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> bool {
+    let mut settings = settings.into_iter();
+    settings.any(|(name, value)| name == "pace" && value == "spec")
+}
+
 impl Run {
     /// Whether pieces of work were due at a rate, so that a latency begins when its piece was due.
     #[must_use]
@@ -173,10 +182,15 @@ impl Run {
     }
 
     /// Microseconds that all sessions together slept because the load asks for it, and what that time is.
+    /// At most the time of all sessions: older journals count the sleep of a session that left early up to
+    /// the planned end of the run.
     #[must_use]
     pub fn paused(&self) -> Option<(&'static str, u64)> {
         let name = if self.is_open() { NOT_DUE } else { THINKING };
-        self.paused_us.filter(|us| *us > 0).map(|us| (name, us))
+        let all = |seconds: f64| (seconds * 1e6 * f64::from(self.workers.max(1))).round() as u64;
+        let most = self.seconds.map_or(u64::MAX, all);
+        let paused = self.paused_us.filter(|us| *us > 0);
+        paused.map(|us| (name, us.min(most)))
     }
 }
 

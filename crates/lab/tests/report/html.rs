@@ -2,7 +2,7 @@
 
 use crate::{every, samples};
 use furrow_lab::report::render;
-use furrow_lab::results::Results;
+use furrow_lab::results::{Badge, Results, Verdict};
 use html5ever::tendril::TendrilSink;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use std::collections::BTreeSet;
@@ -222,6 +222,34 @@ fn titles_state_the_finding() {
     let failed = render(&samples::one_level_failed());
     assert!(failed.contains("6 failed") && failed.contains("no good"));
     assert!(failed.contains("No ceiling was measured in this experiment"));
+}
+
+#[test]
+fn a_title_claims_nothing_about_a_level_without_a_good_run() {
+    let mut results = samples::conclusive();
+    let last = results.levels.last_mut().unwrap();
+    (last.n, last.verdict) = (0, None);
+    let page = render(&results);
+    assert!(
+        page.contains("4 data files is the fewest that is as good as the best that ran, within 2%")
+    );
+    // A flat curve: the first level is enough as far as the others ran.
+    for level in results
+        .levels
+        .iter_mut()
+        .filter(|level| level.verdict.is_some())
+    {
+        level.verdict = Some(Verdict::Same);
+    }
+    results.knee.as_mut().unwrap().level = Some("1".to_owned());
+    let page = render(&results);
+    assert!(page.contains("No level that ran above 1 data file shows a gain beyond 2%"));
+    results.knee.as_mut().unwrap().level = None;
+    let page = render(&results);
+    assert!(page.contains("No level that ran is shown to differ from 1 data file by more than 2%"));
+    results.answer.badge = Badge::Aborted;
+    let page = render(&results);
+    assert!(page.contains("Too few blocks were finished for a verdict"));
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
 
 #[test]
 fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
-    let mut undecided = 0;
+    let (mut undecided, mut likely) = (0, 0);
     for seed in 0..40 {
         let mut experiment = Synthetic::published(0.12, seed);
         experiment.files = vec![1, 8];
@@ -139,6 +139,16 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
             );
             assert_ne!(knee, Some("8"), "seed {seed}: {answer:?}");
         }
+        // Of two levels the larger one may do as well only where the smaller one is ruled out, and then it
+        // is the knee.
+        let sentence = &answer.sentence;
+        assert!(!sentence.contains("8 files may do as well"), "{answer:?}");
+        let is_likely = sentence.contains(
+            "o difference shown; 8 files are likely the fewest that are as good as the best, but the \
+             difference from 1 is not shown. ",
+        );
+        likely += usize::from(is_likely);
+        assert!(!is_likely || is_undecided, "{answer:?}");
         if answer.badge == Badge::Conclusive {
             assert!(
                 !is_undecided || answer.recommended.as_deref() == Some("1"),
@@ -156,6 +166,43 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
         (5..=35).contains(&undecided),
         "the noise leaves some undecided: {undecided}"
     );
+    assert!(
+        likely > 0,
+        "the rule of the knee is satisfied first in some"
+    );
+}
+
+#[test]
+fn an_answer_without_a_verdict_shows_no_knee() {
+    let mut noisy = 0;
+    for seed in 0..200 {
+        let mut experiment = Synthetic::published(0.01, seed);
+        experiment.files = vec![1, 8];
+        experiment.truth = vec![100.0, 80.0];
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let knee = results.knee.as_ref().unwrap();
+        let has_knee = knee.level.is_some();
+        match results.answer.badge {
+            Badge::Noisy => {
+                noisy += 1;
+                assert!(!has_knee, "seed {seed}: {:?}", results.answer);
+                let page = furrow_lab::report::render(&results);
+                assert!(
+                    page.contains(
+                        "The baseline differs from itself, so the chart shows no verdict"
+                    )
+                );
+                assert!(!page.contains("class=\"knee\""), "seed {seed}");
+            }
+            Badge::Conclusive => assert_eq!(knee.level.as_deref(), Some("8")),
+            _ => {}
+        }
+        if noisy > 0 {
+            break;
+        }
+    }
+    assert!(noisy > 0, "one control in twenty fails by chance");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The main chart's title: what it shows, as a sentence.
 
 use crate::report::words::{level_name, round_percent};
-use crate::results::{Better, LevelResult, Results, Verdict};
+use crate::results::{Badge, Better, LevelResult, Results, Verdict};
 
 /// The title: what the chart shows, and whether its drives are modelled.
 pub(super) fn of(results: &Results) -> String {
@@ -18,7 +18,16 @@ fn shown(results: &Results) -> String {
     let Some(baseline) = results.baseline().filter(|level| level.n > 0) else {
         return "The baseline has no good run, so nothing can be compared".to_owned();
     };
+    match results.answer.badge {
+        Badge::Noisy => {
+            return "The baseline differs from itself, so the chart shows no verdict".to_owned();
+        }
+        Badge::Aborted => return "Too few blocks were finished for a verdict".to_owned(),
+        _ => {}
+    }
     let delta = round_percent(results.plan.delta);
+    let have_all_run = results.levels.iter().all(|level| level.n > 0);
+    let that_ran = if have_all_run { "" } else { " that ran" };
     let words: Vec<(&LevelResult, Verdict)> = results
         .levels
         .iter()
@@ -30,14 +39,17 @@ fn shown(results: &Results) -> String {
     });
     match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
         Some(knee) if knee == baseline.level && !has(Verdict::Better) => {
-            format!(
-                "More than {} shows no gain beyond {delta}{after}",
-                name(knee)
-            )
+            let knee = name(knee);
+            match have_all_run {
+                true => format!("More than {knee} shows no gain beyond {delta}{after}"),
+                false => {
+                    format!("No level that ran above {knee} shows a gain beyond {delta}{after}")
+                }
+            }
         }
         Some(knee) if has(Verdict::Better) => {
             format!(
-                "{} is the fewest that is as good as the best, within {delta}{after}",
+                "{} is the fewest that is as good as the best{that_ran}, within {delta}{after}",
                 name(knee)
             )
         }
@@ -47,7 +59,7 @@ fn shown(results: &Results) -> String {
             && !words.is_empty() =>
         {
             format!(
-                "No level is shown to differ from {} by more than {delta}",
+                "No level{that_ran} is shown to differ from {} by more than {delta}",
                 name(&baseline.level)
             )
         }

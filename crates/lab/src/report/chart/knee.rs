@@ -275,7 +275,10 @@ fn draw_reference(
 }
 
 fn draw_knee(svg: &mut Svg, results: &Results, size: Size, plot: Plot, xs: &[f64]) {
-    let Some(knee) = &results.knee else { return };
+    let has_verdict = results.answer.badge.has_verdict();
+    let Some(knee) = results.knee.as_ref().filter(|_| has_verdict) else {
+        return;
+    };
     let Some(at) = results
         .levels
         .iter()

@@ -39,10 +39,9 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
     let name = level_name(&results.experiment, &level.level);
     if level.running_s > *seconds {
         let share = percent(level.running_s / level.elapsed_s);
-        let what = if level.hides_sleep {
-            "running, or with no work due: these runs did not record which"
-        } else {
-            "running, not waiting"
+        let what = match level.hidden_sleep {
+            Some(sleep) => format!("running, or {sleep}: these runs did not record which"),
+            None => "running, not waiting".to_owned(),
         };
         return format!("At {name} a session spends {share} of its time {what}");
     }

@@ -17,7 +17,9 @@ pub(super) use outside::others_share;
 
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{Attribution, Ceiling, Confidence, Run, Verdict};
+use crate::results::{
+    Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, Verdict, has_think_times,
+};
 use furrow_stats::mean;
 use std::collections::BTreeMap;
 
@@ -27,6 +29,8 @@ const RUNNING: &str = "running, not waiting";
 const QUEUED: &str = "waiting for its turn: more work was due than the sessions had done";
 /// The rest of the time of a piece where the run did not record how long it waited for its turn.
 const UNDIVIDED: &str = "running or waiting for its turn";
+/// The rest of the time of sessions that key and think, where the run did not record how long.
+const UNSLEPT: &str = "running, or keying and thinking";
 /// Share of the change that a category must carry.
 const ENOUGH: f64 = 0.6;
 /// Use of a ceiling from which on it limits.
@@ -93,12 +97,20 @@ impl Basis {
     }
 
     /// The name of the time that is left.
-    fn rest(self, run: &Run) -> &'static str {
+    fn rest(self, run: &Run, has_think_times: bool) -> &'static str {
         if self == Basis::Piece && run.is_open() && run.queued_us.is_none() {
             return UNDIVIDED;
         }
+        if has_think_times && run.paused_us.is_none() {
+            return UNSLEPT;
+        }
         RUNNING
     }
+}
+
+/// Whether a category is running and something else, in an unknown proportion.
+fn is_undivided(category: &str) -> bool {
+    [UNDIVIDED, UNSLEPT].contains(&category)
 }
 
 /// Time by category, means over the good runs of a cell, and the whole time, by [`Basis`].
@@ -108,7 +120,7 @@ struct Budget {
 }
 
 impl Budget {
-    fn of(runs: &[&Run], basis: Basis) -> Option<Budget> {
+    fn of(runs: &[&Run], basis: Basis, has_think_times: bool) -> Option<Budget> {
         let measured: Vec<(&Run, (f64, f64))> = runs
             .iter()
             .filter_map(|run| Some((*run, basis.scale(run)?)))
@@ -134,7 +146,10 @@ impl Budget {
             }
         }
         let accounted: f64 = seconds.values().sum();
-        let rest = measured.first().map_or(RUNNING, |(run, _)| basis.rest(run));
+        let mut rests = measured
+            .iter()
+            .map(|(run, _)| basis.rest(run, has_think_times));
+        let rest = rests.find(|name| is_undivided(name)).unwrap_or(RUNNING);
         seconds.insert(rest.to_string(), (elapsed - accounted).max(0.0));
         Some(Budget { seconds, elapsed })
     }
@@ -159,9 +174,10 @@ pub(super) fn attribute(
         return Attribution::default();
     }
     let basis = Basis::of(facts);
+    let thinks = has_think_times(&facts.plan.settings);
     let (Some(base), Some(level)) = (
-        Budget::of(&facts.good(facts.baseline), basis),
-        Budget::of(&facts.good(target), basis),
+        Budget::of(&facts.good(facts.baseline), basis, thinks),
+        Budget::of(&facts.good(target), basis, thinks),
     ) else {
         return Attribution::default();
     };
@@ -200,17 +216,17 @@ pub(super) fn attribute(
         hold_against(&mut found, ceiling.as_ref());
     }
     name_closer(&mut found, slower, faster);
+    let possible = outside::possible_neighbour(&runs, change, cpus, names);
+    found.evidence_against.extend(possible);
     found
 }
 
-/// Adds the latches or the volume that a category of waits is about. The category is the key of the ceilings,
-/// so this comes last.
+/// Adds the latches and the volume that a category of waits is about. The category is the key of the
+/// ceilings, so this comes last.
 fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
     let category = found.resource.clone();
     classes::name(found, slower);
-    if found.resource == category {
-        outside::name_slow_volume(found, slower, faster);
-    }
+    outside::name_slow_volume(found, &category, slower, faster);
 }
 
 /// A likely cause is attributed when the slower level nearly uses up its ceiling.
@@ -297,16 +313,22 @@ fn changed(
         result.evidence_against.push(text);
         return result;
     }
+    // Where one level alone recorded it, what is called running there is in the undivided time of the other.
+    let mut undivided_times = deltas
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| is_undivided(name));
+    let hidden = undivided_times.next();
+    if let Some(hidden) = hidden.filter(|_| category == RUNNING || is_undivided(category)) {
+        result.evidence_against.push(reported);
+        result.evidence_against.push(undivided(hidden));
+        return result;
+    }
     if (after - before).abs() < BARELY {
         result.evidence_against.push(reported);
         result
             .evidence_against
             .push(barely(category, before, after));
-        return result;
-    }
-    if category == UNDIVIDED {
-        result.evidence_against.push(reported);
-        result.evidence_against.push(undivided());
         return result;
     }
     result.resource.clone_from(category);
@@ -324,9 +346,12 @@ fn barely(category: &str, before: f64, after: f64) -> String {
     )
 }
 
-fn undivided() -> String {
-    "these runs did not record how long work waited for its turn, so it is not separate from running"
-        .to_string()
+fn undivided(category: &str) -> String {
+    let what = match category {
+        UNSLEPT => "sessions keyed and thought",
+        _ => "work waited for its turn",
+    };
+    format!("these runs did not record how long {what}, so it is not separate from running")
 }
 
 /// A level that makes no difference is explained when the same resource fills the time at both.
@@ -336,8 +361,9 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         return Attribution::default();
     };
     let (before, after) = (base.share(category), level.share(category));
-    // A statement that several threads work for can wait longer than it lasts.
-    let reported = match before > 1.0 || after > 1.0 {
+    // A statement that several threads work for can wait longer than it lasts. No thread sleeps for another.
+    let is_sleep = [THINKING, NOT_DUE].contains(&category.as_str());
+    let reported = match !is_sleep && (before > 1.0 || after > 1.0) {
         true => format!(
             "{category}: {before:.1} threads of a session wait in it at a time at {}, {after:.1} at {}",
             names.0, names.1
@@ -350,7 +376,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
             names.1
         ),
     };
-    let fills = before >= ENOUGH && after >= ENOUGH && category != UNDIVIDED;
+    let fills = before >= ENOUGH && after >= ENOUGH && !is_undivided(category);
     Attribution {
         resource: if fills {
             category.clone()
@@ -372,8 +398,8 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
         },
         evidence_against: if fills {
             Vec::new()
-        } else if category == UNDIVIDED {
-            vec![reported, undivided()]
+        } else if is_undivided(category) {
+            vec![reported, undivided(category)]
         } else {
             vec![
                 reported,
@@ -464,6 +490,42 @@ mod tests {
     }
 
     #[test]
+    fn latches_by_kind_of_page_do_not_hide_a_slow_volume() {
+        let file = |volume: &str, stall: u64| crate::results::FileIo {
+            role: crate::results::FileRole::Data,
+            volume: volume.to_owned(),
+            writes: 100,
+            write_stall_us: stall,
+            ..Default::default()
+        };
+        let latch = crate::results::LatchTotal {
+            class: "PAGELATCH_EX (INDEX)".to_owned(),
+            total_us: 1_000,
+            ..Default::default()
+        };
+        let fast = Run {
+            files: vec![file("/fast", 200_000)],
+            latches: vec![latch],
+            ..Run::default()
+        };
+        let slow = Run {
+            files: vec![file("/fast", 200_000), file("/slow", 9_000_000)],
+            ..fast.clone()
+        };
+        let mut found = Attribution {
+            resource: "Buffer Latch".to_owned(),
+            confidence: Confidence::Likely,
+            ..Attribution::default()
+        };
+        name_closer(&mut found, &[&slow], &[&fast]);
+        assert_eq!(
+            found.resource,
+            "Buffer Latch (INDEX pages): the volume /slow is slow"
+        );
+        assert_eq!(found.evidence_for.len(), 2);
+    }
+
+    #[test]
     fn a_flat_curve_is_explained_by_what_fills_the_time() {
         let base = budget(100.0, &[("Tran Log IO", 90.0), (RUNNING, 10.0)]);
         assert_eq!(unchanged(&base, &base, ("1", "8")).resource, "Tran Log IO");
@@ -472,6 +534,23 @@ mod tests {
             unchanged(&mixed, &mixed, ("1", "8")).confidence,
             Confidence::Unknown
         );
+    }
+
+    #[test]
+    fn sleep_that_an_old_journal_counts_past_the_end_is_no_more_than_the_run() {
+        let run = Run {
+            seconds: Some(3.0),
+            workers: 2,
+            paused_us: Some(8_000_000),
+            ..Run::default()
+        };
+        assert_eq!(run.paused(), Some((THINKING, 6_000_000)));
+        // The shares of means may come out a little above one; no threads wait there.
+        let base = budget(100.0, &[(THINKING, 100.01)]);
+        let found = unchanged(&base, &base, ("1", "8"));
+        assert_eq!(found.resource, THINKING);
+        let text = "keying and thinking: 100% of the time at 1, 100% at 8";
+        assert_eq!(found.evidence_for, [text]);
     }
 
     #[test]
@@ -493,8 +572,8 @@ mod tests {
             ..Run::default()
         };
         // Forty seconds of sessions in either run: half of them for 4,000 pieces, all but ten for 1,000.
-        let fast = Budget::of(&[&run(4_000, 20_000_000, true)], Basis::Piece).unwrap();
-        let slow = Budget::of(&[&run(1_000, 30_000_000, true)], Basis::Piece).unwrap();
+        let fast = Budget::of(&[&run(4_000, 20_000_000, true)], Basis::Piece, false).unwrap();
+        let slow = Budget::of(&[&run(1_000, 30_000_000, true)], Basis::Piece, false).unwrap();
         assert!((fast.elapsed - 10.0).abs() < 1e-9 && (slow.elapsed - 40.0).abs() < 1e-9);
         let change = slow.elapsed - fast.elapsed;
         let found = changed((&fast, &slow), change, ("a", "b"), Basis::Piece);
@@ -502,7 +581,7 @@ mod tests {
         assert!((found.share.unwrap() - 25.0 / 30.0).abs() < 1e-9);
         assert!(found.evidence_for[0].contains("5.00 ms per piece of work at a, 30.00 ms at b"));
         // With a rate sessions are idle in between: the latency is what is to be explained.
-        let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece).unwrap();
+        let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece, false).unwrap();
         assert!((open.elapsed - 50.0).abs() < 1e-9);
     }
 
@@ -538,8 +617,8 @@ mod tests {
                 ..paced(4_000.0, 1_000_000, true)
             };
             let (slow, fast) = (
-                Budget::of(&[&slow], Basis::Piece).unwrap(),
-                Budget::of(&[&fast], Basis::Piece).unwrap(),
+                Budget::of(&[&slow], Basis::Piece, false).unwrap(),
+                Budget::of(&[&fast], Basis::Piece, false).unwrap(),
             );
             let change = slow.elapsed - fast.elapsed;
             let changed = changed((&fast, &slow), change, ("1", "4"), Basis::Piece);
@@ -555,7 +634,7 @@ mod tests {
         let (found, filled) = of(None);
         for found in [found, filled] {
             assert!(found.resource.is_empty(), "{found:?}");
-            assert_eq!(found.evidence_against[1], undivided());
+            assert_eq!(found.evidence_against[1], undivided(UNDIVIDED));
         }
     }
 
@@ -566,24 +645,54 @@ mod tests {
             paused_us: Some(38_000_000),
             ..paced(1_000.0, 1_000_000, false)
         };
-        let budget = Budget::of(&[&run], Basis::Piece).unwrap();
+        let budget = Budget::of(&[&run], Basis::Piece, false).unwrap();
         let found = unchanged(&budget, &budget, ("1", "4"));
-        assert_eq!(found.resource, crate::results::THINKING);
+        assert_eq!(found.resource, THINKING);
         assert!(
             found.evidence_for[0].contains("95% of the time at 1"),
             "{found:?}"
         );
         assert!((budget.seconds[RUNNING] - 1.0).abs() < 1e-9);
         // In fixed work, too, by the worker. With a rate the time until work is due is no part of a latency.
-        let budget = Budget::of(&[&run], Basis::Worker).unwrap();
+        let budget = Budget::of(&[&run], Basis::Worker, false).unwrap();
         assert!((budget.seconds[RUNNING] - 0.25).abs() < 1e-9);
         let open = Run {
             paused_us: Some(38_000_000),
             queued_us: Some(0),
             ..paced(3_000.0, 1_000_000, true)
         };
-        let budget = Budget::of(&[&open], Basis::Piece).unwrap();
+        let budget = Budget::of(&[&open], Basis::Piece, false).unwrap();
         assert!((budget.seconds[RUNNING] - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn think_times_that_an_old_journal_did_not_record_are_not_called_running() {
+        let (few, many) = (
+            paced(1_000.0, 1_000_000, false),
+            paced(1_000.0, 9_000_000, false),
+        );
+        let slow = Run {
+            seconds: Some(30.0),
+            ..few.clone()
+        };
+        let budget = |run: &Run| Budget::of(&[run], Basis::Piece, true).unwrap();
+        let (few, many, slow) = (budget(&few), budget(&many), budget(&slow));
+        assert!((few.seconds[UNSLEPT] - 39.0).abs() < 1e-9);
+        let change = slow.elapsed - few.elapsed;
+        let changed = changed((&few, &slow), change, ("1", "4"), Basis::Piece);
+        for found in [changed, unchanged(&few, &many, ("1", "4"))] {
+            assert!(found.resource.is_empty(), "{found:?}");
+            assert_eq!(found.evidence_against.last(), Some(&undivided(UNSLEPT)));
+        }
+        // Recorded at one level alone: running is not what changed.
+        let recorded = Run {
+            paused_us: Some(1),
+            seconds: Some(30.0),
+            ..paced(1_000.0, 1_000_000, false)
+        };
+        let recorded = budget(&recorded);
+        let found = super::changed((&few, &recorded), change, ("1", "4"), Basis::Piece);
+        assert!(found.resource.is_empty(), "{found:?}");
     }
 
     #[test]

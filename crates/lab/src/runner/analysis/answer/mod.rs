@@ -101,7 +101,7 @@ pub(super) fn answer(
     };
     let named = named(facts, judged, ladder.as_ref());
     let badge = badge(facts, named.is_some());
-    let recommended = named.filter(|_| !matches!(badge, Badge::Noisy | Badge::Aborted));
+    let recommended = named.filter(|_| badge.has_verdict());
     let mut answer = Answer {
         badge,
         sentence: sentences.headline(named, ladder.as_ref(), badge),
@@ -116,7 +116,13 @@ pub(super) fn answer(
         answer.next_step = next_step(facts, analysis.out_dir);
     }
     debug_assert!(badge != Badge::Conclusive || answer.recommended.is_some());
-    (answer, ladder.map(|ladder| shown(facts, judged, &ladder)))
+    let knee = ladder.map(|ladder| {
+        let mut knee = shown(facts, judged, &ladder);
+        // The charts name no level that the answer does not stand by.
+        knee.level = knee.level.filter(|_| badge.has_verdict());
+        knee
+    });
+    (answer, knee)
 }
 
 /// The answer of a search, with the command that spends more runs on it.

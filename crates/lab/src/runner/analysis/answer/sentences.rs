@@ -136,12 +136,25 @@ impl Sentences<'_> {
                 }
             }
         };
-        let fewest = ladder.and_then(|ladder| {
-            let cell = *ladder.cells.get(ladder.fewest_likely()?)?;
-            (Some(cell) != best).then(|| format!("; {} may do as well", self.name(cell)))
-        });
+        let fewest = ladder.and_then(|ladder| self.fewest(ladder, best));
         let fewest = fewest.unwrap_or_default();
         format!("{shown}{fewest}. {}", self.what_would_tell())
+    }
+
+    /// `; 1 file may do as well`, or the knee where it is certain: then no smaller level may do as well, and
+    /// only its difference from the baseline is not shown.
+    fn fewest(&self, ladder: &Ladder, best: Option<usize>) -> Option<String> {
+        if let Some(place) = ladder.certain() {
+            let name = self.name(*ladder.cells.get(place)?);
+            let verb = if name.starts_with("1 ") { "is" } else { "are" };
+            let base = &self.facts.keys[self.facts.baseline];
+            return Some(format!(
+                "; {name} {verb} likely the fewest that {verb} as good as the best, but the difference from \
+                 {base} is not shown"
+            ));
+        }
+        let cell = *ladder.cells.get(ladder.fewest_likely()?)?;
+        (Some(cell) != best).then(|| format!("; {} may do as well", self.name(cell)))
     }
 
     /// `; also shown: 8 files 5.0% faster, 16 files 9.6 times as long`, but for the level already named. Of

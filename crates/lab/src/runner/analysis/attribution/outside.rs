@@ -37,7 +37,7 @@ fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
         return Some((share, share));
     }
     let threads = f64::from(run.threads.unwrap_or(run.workers));
-    let asleep_us = run.paused_us.unwrap_or(0)
+    let asleep_us = run.paused().map_or(0, |(_, us)| us)
         + run
             .waits
             .iter()
@@ -72,24 +72,74 @@ fn mean_demand(runs: &[&Run], cpus: u32) -> Option<(f64, f64)> {
     (!each.is_empty()).then(|| (of(|asked| asked.0), of(|asked| asked.1)))
 }
 
+/// What other programs had of the machine at two levels of which the slower one had less of it to itself.
+struct Neighbours {
+    before: f64,
+    after: f64,
+    /// Least and most by which they asked for more beside the slower level, as parts of the machine.
+    least: f64,
+    most: f64,
+}
+
+impl Neighbours {
+    /// `None` where they had no more beside the slower level.
+    fn of((base, level): &(Vec<&Run>, Vec<&Run>), change: f64, cpus: u32) -> Option<Neighbours> {
+        let (before, after) = (mean_share(base, cpus)?, mean_share(level, cpus)?);
+        let (asked, asks) = (mean_demand(base, cpus)?, mean_demand(level, cpus)?);
+        let (slower, faster) = if change > 0.0 {
+            (asks, asked)
+        } else {
+            (asked, asks)
+        };
+        let more = (after - before) * change.signum();
+        (more >= SHARE).then_some(Neighbours {
+            before,
+            after,
+            least: slower.0 - faster.1,
+            most: slower.1 - faster.0,
+        })
+    }
+
+    fn shares(&self, names: (&str, &str)) -> String {
+        format!(
+            "other programs had {} of the processors at {}, {} at {}",
+            percent(self.before),
+            names.0,
+            percent(self.after),
+            names.1
+        )
+    }
+}
+
+/// What is held against any cause where others may have asked for more beside the slower level, and it is not
+/// certain that they did.
+pub(super) fn possible_neighbour(
+    runs: &(Vec<&Run>, Vec<&Run>),
+    change: f64,
+    cpus: u32,
+    names: (&str, &str),
+) -> Option<String> {
+    let others = Neighbours::of(runs, change, cpus)?;
+    let is_open = others.least < SHARE && others.most >= SHARE;
+    is_open.then(|| {
+        format!(
+            "{}; it is not known whether they asked for more or took what was left idle",
+            others.shares(names)
+        )
+    })
+}
+
 /// The cause where the slower level had less of the machine to itself, because others asked for more of it.
 /// Others that merely took what the slower level left idle are no cause.
 pub(super) fn busy_neighbour(
-    (base, level): &(Vec<&Run>, Vec<&Run>),
+    runs: &(Vec<&Run>, Vec<&Run>),
     change: f64,
     cpus: u32,
     names: (&str, &str),
 ) -> Option<Attribution> {
-    let (before, after) = (mean_share(base, cpus)?, mean_share(level, cpus)?);
-    let (asked, asks) = (mean_demand(base, cpus)?, mean_demand(level, cpus)?);
-    let (slower, faster) = if change > 0.0 {
-        (asks, asked)
-    } else {
-        (asked, asks)
-    };
-    let more = (after - before) * change.signum();
-    // The least that is possible: a cause is named only where others surely asked for more.
-    if more < SHARE || slower.0 - faster.1 < SHARE {
+    let others = Neighbours::of(runs, change, cpus)?;
+    // A cause is named only where others surely asked for more.
+    if others.least < SHARE {
         return None;
     }
     let slow_name = if change > 0.0 { names.1 } else { names.0 };
@@ -102,13 +152,7 @@ pub(super) fn busy_neighbour(
             "Other programs asked for more of the processors beside {slow_name}; how much of the change in \
              time comes from that was not measured."
         ),
-        evidence_for: vec![format!(
-            "other programs had {} of the processors at {}, {} at {}",
-            percent(before),
-            names.0,
-            percent(after),
-            names.1
-        )],
+        evidence_for: vec![others.shares(names)],
         evidence_against: vec![
             "what the factor itself does cannot be separated from it: run again on a quiet machine"
                 .to_string(),
@@ -165,25 +209,32 @@ impl Tie {
         match category {
             "Tran Log IO" => Tie::Waits(FileRole::Log),
             "Buffer IO" | crate::results::LOG_FULL => Tie::Waits(FileRole::Data),
-            super::RUNNING | super::UNDIVIDED | crate::results::THINKING => Tie::None,
+            super::RUNNING | super::UNDIVIDED | super::UNSLEPT | crate::results::THINKING => {
+                Tie::None
+            }
             _ => Tie::Change,
         }
     }
 }
 
 /// Names the volume whose writes take several times as long as those of the others, where it can have made
-/// the difference: the waits are for its files, or it was not as slow beside the faster level.
-pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
-    let tie = Tie::of(&found.resource);
+/// the difference: the waits of the category are for its files, or it was not as slow beside the faster
+/// level.
+pub(super) fn name_slow_volume(
+    found: &mut Attribution,
+    category: &str,
+    slower: &[&Run],
+    faster: &[&Run],
+) {
+    let tie = Tie::of(category);
     let slow = match tie {
         Tie::Waits(role) => slow_volume(slower, role),
         Tie::Change => slow_volume(slower, FileRole::Data),
         Tie::None => None,
     };
     let Some(slow) = slow else { return };
-    let is_new = write_us(faster, FileRole::Data)
-        .get(&slow.volume)
-        .is_none_or(|us| SLOWER * us <= slow.us);
+    let at_faster = write_us(faster, FileRole::Data).get(&slow.volume).copied();
+    let is_new = at_faster.is_none_or(|us| SLOWER * us <= slow.us);
     if matches!(tie, Tie::Change) && !is_new {
         return;
     }
@@ -196,12 +247,16 @@ pub(super) fn name_slow_volume(found: &mut Attribution, slower: &[&Run], faster:
     if found.resource.is_empty() {
         found.resource = format!("the volume {}", slow.volume);
         found.confidence = Confidence::Likely;
-        // The share is that of a category which carries too little.
+        // The share is that of a category which explains nothing.
         found.share = None;
-        found.summary =
-            "It was not as slow beside the faster level. No category of waits carries most of the \
-                         change, so how much of it comes from the volume is not known."
-                .to_string();
+        let beside = match at_faster {
+            Some(_) => "It was not as slow beside the faster level.",
+            None => "No data file on it was written at the faster level.",
+        };
+        found.summary = format!(
+            "{beside} No category of waits explains the change, so how much of it comes from the volume is \
+             not known."
+        );
     } else {
         found.resource = format!("{}: the volume {} is slow", found.resource, slow.volume);
     }
@@ -256,6 +311,8 @@ mod tests {
         };
         let runs = (vec![&awake], vec![&waiting]);
         assert!(busy_neighbour(&runs, 5.0, 2, ("a", "b")).is_none());
+        // They certainly asked for no more, so that is no evidence against another cause.
+        assert_eq!(possible_neighbour(&runs, 5.0, 2, ("a", "b")), None);
         // A program that begins beside sessions that never wait is one, though it gets only a part.
         let beside = Run {
             cpu_s: Some(17.0),
@@ -299,6 +356,31 @@ mod tests {
             found.share.is_none() && found.summary.contains("beside 8"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn a_neighbour_of_a_statement_whose_threads_are_not_known_is_reported_and_not_named() {
+        let run = |cpu: f64, other: f64, threads: Option<u32>| Run {
+            cpu_s: Some(cpu),
+            workers: 1,
+            threads,
+            ..run(10.0, other)
+        };
+        let found = |threads| {
+            let (base, level) = (run(19.5, 0.1, threads), run(5.0, 14.9, threads));
+            let runs = (vec![&base], vec![&level]);
+            (
+                busy_neighbour(&runs, 5.0, 2, ("1", "4")),
+                possible_neighbour(&runs, 5.0, 2, ("1", "4")),
+            )
+        };
+        let (named, possible) = found(Some(2));
+        assert!(named.is_some() && possible.is_none(), "{possible:?}");
+        let (named, possible) = found(None);
+        assert!(named.is_none(), "{named:?}");
+        let possible = possible.unwrap();
+        let shares = "other programs had 0.5% of the processors at 1, 74.5% at 4; ";
+        assert!(possible.starts_with(shares), "{possible}");
     }
 
     #[test]
@@ -348,12 +430,12 @@ mod tests {
         let run = with_files(&[data("/fast", 2.0), data("/slow", 90.0)]);
         // The waits are for these files, so the volume is named though it was as slow at the other level.
         let mut found = cause(crate::results::LOG_FULL);
-        name_slow_volume(&mut found, &[&run], &[&run]);
+        name_slow_volume(&mut found, crate::results::LOG_FULL, &[&run], &[&run]);
         assert!(found.resource.contains("/slow is slow"), "{found:?}");
         assert!(found.evidence_for[0].contains("90.0 ms"), "{found:?}");
         let alike = with_files(&[data("/a", 2.0), data("/b", 3.0)]);
         let mut none = Attribution::default();
-        name_slow_volume(&mut none, &[&alike], &[&run]);
+        name_slow_volume(&mut none, "", &[&alike], &[&run]);
         assert_eq!(none, Attribution::default());
     }
 
@@ -376,7 +458,7 @@ mod tests {
             (super::super::RUNNING, &slow, &one),
         ] {
             let mut found = cause(category);
-            name_slow_volume(&mut found, &[slower], &[faster]);
+            name_slow_volume(&mut found, category, &[slower], &[faster]);
             assert_eq!(found, cause(category));
         }
     }
@@ -390,17 +472,25 @@ mod tests {
             share: Some(0.3),
             ..Attribution::default()
         };
-        name_slow_volume(&mut found, &[&slow], &[&fast]);
+        name_slow_volume(&mut found, "", &[&slow], &[&fast]);
         assert_eq!(found.resource, "the volume /slow");
-        assert!(
-            found.share.is_none() && !found.summary.is_empty(),
-            "{found:?}"
-        );
+        assert!(found.share.is_none(), "{found:?}");
+        // A category may carry the change and still explain nothing, so none is said to carry too little.
+        let rest = "No category of waits explains the change, so how much of it comes from the volume is not \
+                    known.";
+        let unused = format!("No data file on it was written at the faster level. {rest}");
+        assert_eq!(found.summary, unused);
+        // In use at both levels.
+        let both = with_files(&[data("/fast", 2.0), data("/slow", 5.0)]);
+        let mut found = Attribution::default();
+        name_slow_volume(&mut found, "", &[&slow], &[&both]);
+        let slower = format!("It was not as slow beside the faster level. {rest}");
+        assert_eq!(found.summary, slower);
         // Two volumes for the log.
         let log = |volume, each_ms| file(FileRole::Log, volume, each_ms);
         let logs = with_files(&[log("/fast", 2.0), log("/slow", 90.0)]);
         let mut found = cause("Tran Log IO");
-        name_slow_volume(&mut found, &[&logs], &[&fast]);
+        name_slow_volume(&mut found, "Tran Log IO", &[&logs], &[&fast]);
         assert_eq!(found.resource, "Tran Log IO: the volume /slow is slow");
     }
 }
