@@ -13,7 +13,7 @@
 
 use super::Instance;
 use super::restore::{RestoreSpec, RestoredPages, Restoring, plan_of};
-use super::restored_files::{Places, make_files, with_log};
+use super::restored_files::{Places, make_files, places_of, with_log};
 use super::roll_forward::left_out_too;
 use crate::files::{FilePlan, remove_any, remove_own};
 use crate::shared::{DatabaseList, Listed};
@@ -22,7 +22,6 @@ use furrow_io::sync::Mutex;
 use furrow_log::LogImage;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
-use std::path::PathBuf;
 
 /// What a differential backup makes of the files of a database that is RESTORING.
 struct Turnover {
@@ -39,15 +38,14 @@ impl Turnover {
         self.stay.iter().any(|there| there.id == plan.id)
     }
 
-    fn new_paths(&self) -> Vec<&PathBuf> {
-        let new = self.layout.iter().filter(|plan| !self.stays(plan));
-        new.map(|plan| &plan.path).collect()
+    fn new_plans(&self) -> impl Iterator<Item = &FilePlan> {
+        self.layout.iter().filter(|plan| !self.stays(plan))
     }
 
     /// A new file takes no place of another file, but for that of one that goes.
     fn places(&self, binding: [u8; 16], replace: bool) -> Places<'_> {
         Places {
-            new: self.new_paths(),
+            new: places_of(self.new_plans()),
             own: self.gone.iter().map(|plan| plan.path.clone()).collect(),
             binding: Some(Guid(binding)),
             replace,
@@ -141,8 +139,8 @@ impl Instance {
         for plan in &turnover.gone {
             remove_own(volume, &plan.path, Guid(listed.binding))?;
         }
-        for path in turnover.new_paths().into_iter().filter(|_| spec.replace) {
-            remove_any(volume, path)?;
+        for plan in turnover.new_plans().filter(|_| spec.replace) {
+            remove_any(volume, &plan.path)?;
         }
         let log = (listed.binding, spec.log_sector_bytes, &*spec.vlfs);
         let made = make_files(volume, &listed.layout, log, &|plan| turnover.stays(plan));

@@ -9,7 +9,9 @@
 
 use super::Instance;
 use super::restored_files::TAKEN_STATE;
-use crate::files::{Made, bears, double_write_path, head_of, repair_path, undo_file_is_of};
+use crate::files::{
+    Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_of,
+};
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_format::DatabaseId;
 use furrow_io::Access;
@@ -44,7 +46,7 @@ fn in_use(path: &Path, user: &str) -> EngineError {
 }
 
 /// 5170: a file lies there already.
-fn taken(path: &Path) -> EngineError {
+pub(super) fn taken(path: &Path) -> EngineError {
     let args = [path.display().to_string().into()];
     EngineError::of(Message::new(5170, &args).with_state(TAKEN_STATE))
 }
@@ -164,7 +166,7 @@ impl Instance {
             return Err(in_use(plan.undo, &user));
         }
         let Some(known) = known else {
-            return self.can_be_made(plan.undo);
+            return self.can_be_made(plan.undo, Access::Log);
         };
         if !plan.replaces {
             if known.phase == Phase::Whole && !known.absent.is_empty() {
@@ -184,15 +186,24 @@ impl Instance {
         let left = volume.exists(plan.undo)? && !plan.replaces;
         match left && undo_file_is_of(volume, plan.undo, Guid(known.binding))? {
             true => Ok(()),
-            false => self.can_be_made(plan.undo),
+            false => self.can_be_made(plan.undo, Access::Log),
         }
     }
 
-    /// Makes a file, and removes it again.
-    fn can_be_made(&self, path: &Path) -> Result<(), EngineError> {
-        Made::new(&*self.shared.volume)
-            .create(path, Access::Data, TAKEN_STATE)
-            .map(drop)
+    /// Makes a file, a data file with its double-write file, and removes it again.
+    pub(super) fn can_be_made(&self, path: &Path, access: Access) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        let mut made = Made::new(volume);
+        made.create(path, Access::Data, TAKEN_STATE)?;
+        let beside = double_write_path(path);
+        if access == Access::Data && !volume.exists(&beside)? {
+            let guard = made.create(&beside, Access::Data, TAKEN_STATE);
+            guard.map_err(|e| match e.has(5105) {
+                true => name_too_long(path),
+                false => e,
+            })?;
+        }
+        Ok(())
     }
 
     /// Removes an undo file that an earlier standby of the database with this binding has left; 5170 for

@@ -12,7 +12,7 @@
 //!    database whole.
 
 use super::Instance;
-use super::restored_files::{DataFiles, Places, make_files, with_log};
+use super::restored_files::{DataFiles, Places, make_files, places_of, with_log};
 use crate::database::Database;
 use crate::files::{BackupTurn, FilePlan, remove_any, remove_own};
 use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
@@ -179,7 +179,7 @@ impl Instance {
         }
         let going = old.as_ref().map(|old| self.paths_that_go(old));
         let places = Places {
-            new: listed.paths.iter().collect(),
+            new: places_of(&listed.layout),
             own: going.unwrap_or_default(),
             // Files that are attached READ_ONLY stay.
             binding: match &old {

@@ -13,7 +13,7 @@
 
 use super::Instance;
 use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
-use super::restored_files::{Places, make_files};
+use super::restored_files::{Places, make_files, places_of};
 use crate::database::Database;
 use crate::files::{FilePlan, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{DatabaseList, Link, Listed, Phase};
@@ -195,7 +195,7 @@ impl Instance {
         let old = take_places(listed, spec, chosen);
         let new = listed.layout.iter().filter(|p| chosen.contains(&p.id));
         let places = Places {
-            new: new.map(|plan| &plan.path).collect(),
+            new: places_of(new),
             own: old.iter().map(|plan| plan.path.clone()).collect(),
             binding: Some(Guid(listed.binding)),
             replace: spec.replace,

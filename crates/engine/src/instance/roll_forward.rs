@@ -285,7 +285,10 @@ impl Instance {
     ) -> Result<Vec<RestoreFile>, EngineError> {
         let added = restoring.added(spec);
         let places = Places {
-            new: added.iter().map(|file| &file.path).collect(),
+            new: added
+                .iter()
+                .map(|file| (&file.path, Access::Data))
+                .collect(),
             binding: Some(Guid(restoring.listed.binding)),
             // An interrupted restore has made it.
             leftovers: true,
