@@ -12,7 +12,7 @@ use furrow_io::{Access, AlignedBuf, Open};
 use std::path::{Path, PathBuf};
 
 /// RESTORE DATABASE with these places.
-fn restored_to(
+pub fn restored_to(
     world: &World,
     (from, name): (&BackupRequest, &str),
     (moves, replace): (&[(&str, &str)], bool),
@@ -43,7 +43,7 @@ fn notes_are_there(world: &World) {
     assert!(bytes.len() == 8192 && bytes.iter().all(|b| *b == 0x4E));
 }
 
-fn is_there(world: &World, path: &str) -> bool {
+pub fn is_there(world: &World, path: &str) -> bool {
     world.volume.exists(Path::new(path)).unwrap()
 }
 

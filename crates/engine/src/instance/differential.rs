@@ -43,11 +43,12 @@ impl Turnover {
     }
 
     /// A new file takes no place of another file, but for that of one that goes.
-    fn places(&self, binding: [u8; 16], replace: bool) -> Places<'_> {
+    fn places(&self, listed: &Listed, replace: bool) -> Places<'_> {
         Places {
             new: places_of(self.new_plans()),
             own: self.gone.iter().map(|plan| plan.path.clone()).collect(),
-            binding: Some(Guid(binding)),
+            binding: Some(Guid(listed.binding)),
+            database: Some(listed.id),
             replace,
             ..Places::default()
         }
@@ -101,7 +102,7 @@ impl Instance {
         let mut listed = restoring.listed.clone();
         listed.absent.files.extend(left_out_too(&listed, spec));
         let turnover = restoring.turnover(&listed, spec)?;
-        let places = turnover.places(listed.binding, spec.replace);
+        let places = turnover.places(&listed, spec.replace);
         self.places_are_free(list, &places)?;
         LogImage::check(spec.log_sector_bytes, &spec.vlfs)?;
         Ok(turnover)

@@ -163,7 +163,8 @@ impl Instance {
         let places = Places {
             new: places_of(&piece.layout),
             binding: Some(own),
-            exempt: Some(listed.id),
+            database: Some(listed.id),
+            pieces_go: true,
             leftovers: true,
             replace,
             ..Places::default()

@@ -3,12 +3,15 @@
 //! # Invariants
 //! 1. A restore removes no file of another database: not of one that is open, not one that the list of
 //!    databases names, and not one with the binding of a database of the list that is not open. The list
-//!    names the primary file of such a database alone. Proofs:
+//!    names the primary file of such a database alone. This holds also at a place of the database itself:
+//!    its file may be lost, and another database may have taken the place. Proofs:
+//!    `a_restore_removes_no_file_of_another_database_at_an_old_place_of_its_own`,
+//!    `a_file_restore_removes_no_file_of_another_database_at_the_old_place`,
 //!    `files_that_come_back_take_no_place_of_a_database_that_is_open`,
 //!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 
 use super::Instance;
-use super::restored_files::TAKEN_STATE;
+use super::restored_files::{TAKEN_STATE, is_regular};
 use crate::files::{
     Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_of,
 };
@@ -40,6 +43,17 @@ fn removed_with(path: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// What of a database does not count as used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exempt {
+    /// Everything counts.
+    Nothing,
+    /// The pieces and the undo file of this database.
+    Pieces(u16),
+    /// All files of this database.
+    All(u16),
+}
+
 /// 1834: a database uses this file.
 fn in_use(path: &Path, user: &str) -> EngineError {
     EngineError::refused(1834, &[path.display().to_string().into(), user.into()])
@@ -67,21 +81,25 @@ pub struct StandbyPlan<'a> {
 }
 
 impl Instance {
-    /// The database that uses a file, or one that lies beside it: it is open, or in the list. What the
-    /// database `own` has made for a restore that goes on does not count.
-    fn user_of(&self, list: &DatabaseList, path: &Path, own: Option<u16>) -> Option<String> {
+    /// The database that uses a file, or one that lies beside it: it is open, or in the list.
+    fn user_of(&self, list: &DatabaseList, path: &Path, exempt: Exempt) -> Option<String> {
         let wanted = with_neighbours(path);
         let meets = |used: &PathBuf| with_neighbours(used).iter().any(|p| wanted.contains(p));
         let databases = self.databases.read();
         let open = databases.values().find(|entry| {
             let open = entry.database.as_ref();
-            open.is_some_and(|d| d.all_paths().iter().any(meets))
+            exempt != Exempt::All(entry.id.0)
+                && open.is_some_and(|d| d.all_paths().iter().any(meets))
         });
         if let Some(open) = open {
             return Some(open.name.clone());
         }
-        let listed = list.databases.iter().find(|listed| {
-            let others = own != Some(listed.id);
+        let mut all = list.databases.iter();
+        let listed = all.find(|listed| {
+            if exempt == Exempt::All(listed.id) {
+                return false;
+            }
+            let others = exempt != Exempt::Pieces(listed.id);
             let undo = (others && listed.phase == Phase::Standby).then_some(&listed.link.undo);
             let pieces = listed.absent.piece_paths();
             listed.paths.iter().any(meets)
@@ -93,41 +111,52 @@ impl Instance {
     }
 
     /// 1834 for a path that a database uses.
-    pub(super) fn refuse_used<'p>(
+    pub(super) fn refuse_used(
         &self,
         list: &DatabaseList,
-        mut paths: impl Iterator<Item = &'p PathBuf>,
-        own: Option<u16>,
+        path: &Path,
+        exempt: Exempt,
     ) -> Result<(), EngineError> {
-        let user = paths.find_map(|path| Some((path, self.user_of(list, path, own)?)));
-        user.map_or(Ok(()), |(path, user)| Err(in_use(path, &user)))
+        let user = self.user_of(list, path, exempt);
+        user.map_or(Ok(()), |user| Err(in_use(path, &user)))
     }
 
     /// 1834 for a path at which a file of a database lies that is not open: its binding says so. Files with
     /// the binding `own` do not count.
-    pub(super) fn refuse_closed<'p>(
+    pub(super) fn refuse_closed(
         &self,
         list: &DatabaseList,
-        paths: impl Iterator<Item = &'p PathBuf>,
+        path: &Path,
         own: Option<Guid>,
     ) -> Result<(), EngineError> {
         let closed = self.closed(list, own);
-        if closed.is_empty() {
-            return Ok(());
-        }
-        for path in paths {
-            for file in removed_with(path) {
-                if !self.shared.volume.exists(&file)? {
-                    continue;
-                }
-                let head = head_of(&*self.shared.volume, &file)?;
-                let user = closed.iter().find(|d| bears(&head, Guid(d.binding)));
-                if let Some(user) = user {
-                    return Err(in_use(path, &user.name));
-                }
+        let volume = &*self.shared.volume;
+        for file in removed_with(path) {
+            if !volume.exists(&file)? || !is_regular(volume, &file) {
+                continue;
+            }
+            let head = head_of(volume, &file)?;
+            let user = closed.iter().find(|d| bears(&head, Guid(d.binding)));
+            if let Some(user) = user {
+                return Err(in_use(path, &user.name));
             }
         }
         Ok(())
+    }
+
+    /// Whether a file of another database than this one lies at a path.
+    pub(super) fn is_of_another(
+        &self,
+        list: &DatabaseList,
+        path: &Path,
+        own: &Listed,
+    ) -> Result<bool, EngineError> {
+        let used = self.refuse_used(list, path, Exempt::All(own.id));
+        let used = used.and_then(|()| self.refuse_closed(list, path, Some(Guid(own.binding))));
+        match used {
+            Err(e) if e.has(1834) => Ok(true),
+            other => other.map(|()| false),
+        }
     }
 
     /// The databases of the list that are not open, but for the one with the binding `own`.
@@ -162,7 +191,8 @@ impl Instance {
         if plan.files.iter().any(is_file) {
             return Err(in_use(plan.undo, plan.name));
         }
-        if let Some(user) = self.user_of(&list, plan.undo, known.map(|k| k.id)) {
+        let exempt = known.map_or(Exempt::Nothing, |k| Exempt::Pieces(k.id));
+        if let Some(user) = self.user_of(&list, plan.undo, exempt) {
             return Err(in_use(plan.undo, &user));
         }
         let Some(known) = known else {

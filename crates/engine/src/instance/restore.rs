@@ -186,7 +186,8 @@ impl Instance {
                 Some(old) if old.phase != Phase::ReadOnly => Some(Guid(old.binding)),
                 _ => None,
             },
-            exempt: old.as_ref().map(|old| old.id),
+            database: old.as_ref().map(|old| old.id),
+            pieces_go: true,
             leftovers: false,
             replace: spec.replace,
         };

@@ -184,8 +184,8 @@ impl Instance {
         })
     }
 
-    /// The files take their places in the list, if these are free; the places that they had. What is noted
-    /// here is removed by the next restore.
+    /// The files take their places in the list, if these are free; the places that they had, but for those
+    /// that another database has taken since. What is noted here is removed by the next restore.
     fn take_free_places(
         &self,
         list: &DatabaseList,
@@ -198,11 +198,18 @@ impl Instance {
             new: places_of(new),
             own: old.iter().map(|plan| plan.path.clone()).collect(),
             binding: Some(Guid(listed.binding)),
+            database: Some(listed.id),
             replace: spec.replace,
             ..Places::default()
         };
         self.places_are_free(list, &places)?;
-        Ok(old)
+        let mut own: Vec<FilePlan> = Vec::new();
+        for plan in old {
+            if !self.is_of_another(list, &plan.path, listed)? {
+                own.push(plan);
+            }
+        }
+        Ok(own)
     }
 
     /// Removes files that others replace; with REPLACE whatever lies at the places of these.

@@ -8,7 +8,7 @@
 //!    the file that lies there. Proof: as above.
 
 use super::Instance;
-use super::places::taken;
+use super::places::{Exempt, taken};
 use crate::files::{
     FilePlan, Made, check_directory, check_free, double_write_path, file_path, is_own, open_error,
     repair_path,
@@ -38,8 +38,10 @@ pub(super) struct Places<'p> {
     pub(super) own: Vec<PathBuf>,
     /// The binding by which they are recognised; `None` where they do not go unless they are replaced.
     pub(super) binding: Option<Guid>,
-    /// The database whose pieces and undo file do not count as used.
-    pub(super) exempt: Option<u16>,
+    /// The database that is restored, if there is one.
+    pub(super) database: Option<u16>,
+    /// Whether its pieces and its undo file do not count as used.
+    pub(super) pieces_go: bool,
     /// Whether files with the binding go that lie at the other places: an earlier attempt has left them.
     pub(super) leftovers: bool,
     /// Whether whatever lies there goes.
@@ -51,9 +53,18 @@ impl Places<'_> {
         self.own.iter().any(|own| own == path)
     }
 
+    /// Which files do not count as used at a place.
+    fn exempt(&self, path: &Path) -> Exempt {
+        match self.database {
+            Some(id) if self.is_own(path) => Exempt::All(id),
+            Some(id) if self.pieces_go => Exempt::Pieces(id),
+            _ => Exempt::Nothing,
+        }
+    }
+
     /// Whether the restore may remove files of a database.
     fn removes(&self) -> bool {
-        self.binding.is_some() || self.exempt.is_some()
+        self.database.is_some()
     }
 
     /// Whether what lies at a place is removed before a file is made there. What is no file stays.
@@ -77,10 +88,10 @@ impl Instance {
         list: &DatabaseList,
         places: &Places<'_>,
     ) -> Result<(), EngineError> {
-        let new = places.new.iter().map(|(path, _)| *path);
-        let others = new.filter(|path| !places.is_own(path));
-        self.refuse_used(list, others.clone(), places.exempt)?;
-        self.refuse_closed(list, others, places.binding)?;
+        for (path, _) in &places.new {
+            self.refuse_used(list, path, places.exempt(path))?;
+            self.refuse_closed(list, path, places.binding)?;
+        }
         let volume = &*self.shared.volume;
         for (path, access) in &places.new {
             file_path(path)?;

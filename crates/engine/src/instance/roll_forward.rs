@@ -290,6 +290,7 @@ impl Instance {
                 .map(|file| (&file.path, Access::Data))
                 .collect(),
             binding: Some(Guid(restoring.listed.binding)),
+            database: Some(restoring.listed.id),
             // An interrupted restore has made it.
             leftovers: true,
             replace: spec.replace,

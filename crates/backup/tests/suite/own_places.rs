@@ -1,0 +1,137 @@
+//! Places that a restore may take because they are the database's own, and files of other databases there.
+
+use crate::chain::{log_restore, tail_backup, take_tail, wanted};
+use crate::files::{fill, group, other_table, restored, to_file};
+use crate::places::{is_there, restored_to};
+use crate::world::{Silent, World, config, ids, insert, numbers, request, world, world_on};
+use furrow_backup::{
+    BackupRequest, Device, MediaSet, Parts, RestoreRequest, backup_database, recover_only,
+    restore_database,
+};
+use furrow_engine::{
+    AttachOptions, Database, DatabaseSpec, DatabaseState, FileSpec, Instance, InstanceConfig,
+};
+use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops, SimOptions};
+use furrow_io::{Access, Fill, MemoryVolume, Open, SimVolume, SystemVolume, Volume, read_file};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A database whose primary file is at this place.
+fn second_at(world: &World, place: &str) -> Arc<Database> {
+    let spec = DatabaseSpec::new("second", FileSpec::new("second", place).size_mb(4));
+    let log = FileSpec::new("second_log", "d/second.ldf").size_mb(1);
+    world.instance.create_database(&spec.log(log)).unwrap()
+}
+
+/// A file is lost, with its double-write file.
+fn lose(world: &World, place: &str) {
+    for path in [place.to_owned(), format!("{place}.dw")] {
+        if is_there(world, &path) {
+            world.volume.remove(Path::new(&path)).unwrap();
+        }
+    }
+}
+
+/// Takes all of the space that is left, until the result is given to [`give_back`].
+fn take_space(world: &World) -> PathBuf {
+    let path = PathBuf::from("d/filler.dat");
+    let free = world.volume.space(Path::new("d")).unwrap().free_bytes;
+    let file = world.volume.open(&path, Open::Create, Access::Data);
+    file.unwrap().resize(free, Fill::Allocate).unwrap();
+    path
+}
+
+fn give_back(world: &World, filler: &Path) {
+    world.volume.remove(filler).unwrap();
+}
+
+/// On a volume of so many megabytes.
+fn small_world(megabytes: u64) -> World {
+    let volume = MemoryVolume::with_capacity(megabytes << 20);
+    world_on(
+        Arc::new(volume),
+        FileSpec::new("log", "d/log.ldf").size_mb(2),
+    )
+}
+
+/// On a machine that can lose its power.
+fn simulated() -> (SimVolume, World) {
+    let volume = SimVolume::new(SimOptions::default());
+    let log = FileSpec::new("log", "d/log.ldf").size_mb(2);
+    let world = world_on(Arc::new(volume.clone()), log);
+    (volume, world)
+}
+
+/// The machine has lost its power, and starts again with this database.
+fn after_power_loss(volume: &SimVolume, world: World, name: &str) -> World {
+    assert!(!volume.is_powered());
+    world.instance.abandon();
+    drop(world);
+    volume.heal();
+    volume.restart(&Crash::DropAll);
+    let instance = Instance::start(Arc::new(volume.clone()), config()).unwrap();
+    let db = instance.database(name).unwrap();
+    World {
+        volume: Arc::new(volume.clone()),
+        instance,
+        db,
+    }
+}
+
+#[test]
+fn a_restore_removes_no_file_of_another_database_at_an_old_place_of_its_own() {
+    let mut world = world();
+    let table = world.table("t");
+    insert(&mut world.session(), &table, 1, "stays");
+    let full = request(1);
+    world.backup(&full).unwrap();
+    drop(table);
+    world.let_go();
+    world.instance.close_database("test").unwrap();
+    lose(&world, "d/data.mdf");
+    let second = second_at(&world, "d/data.mdf");
+    let over = || restored_to(&world, (&full, "test"), (&[], true)).unwrap_err();
+    assert_eq!(numbers(&over()), [1834]);
+    assert_eq!(second.file_list().unwrap().len(), 2);
+    drop(second);
+    world.instance.close_database("second").unwrap();
+    assert_eq!(numbers(&over()), [1834]);
+    world.instance.reopen_database("second").unwrap();
+    // Elsewhere it can be restored.
+    let moved = [("data", "d/new.mdf")];
+    restored_to(&world, (&full, "test"), (&moved, true)).unwrap();
+    let db = recover_only(&world.instance, "test").unwrap();
+    assert_eq!(ids(&db, "t"), [1]);
+    world.instance.close_database("second").unwrap();
+    world.instance.reopen_database("second").unwrap();
+}
+
+#[test]
+fn a_file_restore_removes_no_file_of_another_database_at_the_old_place() {
+    let mut world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    crate::chain::full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    fill(&mut world.session(), [&t, &o], 0..50);
+    drop((t, o));
+    take_tail(&mut world);
+    lose(&world, "d/more.ndf");
+    drop(second_at(&world, "d/more.ndf"));
+    let to = |moves: &[(&str, &str)]| {
+        let moves = moves.iter();
+        let request = RestoreRequest {
+            moves: moves.map(|m| (m.0.to_owned(), m.1.into())).collect(),
+            replace: true,
+            ..wanted("test", false)
+        };
+        restored(&world, (&full, &group("OTHER")), &request)
+    };
+    assert_eq!(numbers(&to(&[]).unwrap_err()), [1834]);
+    to(&[("more", "d/g.ndf")]).unwrap();
+    world.instance.close_database("second").unwrap();
+    world.instance.reopen_database("second").unwrap();
+    let db = log_restore(&world, ("tail", "test"), true).unwrap();
+    assert_eq!(ids(&db.database.unwrap(), "o"), (0..50).collect::<Vec<_>>());
+}
+
