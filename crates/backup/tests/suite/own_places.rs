@@ -135,3 +135,53 @@ fn a_file_restore_removes_no_file_of_another_database_at_the_old_place() {
     assert_eq!(ids(&db.database.unwrap(), "o"), (0..50).collect::<Vec<_>>());
 }
 
+#[test]
+fn a_file_of_an_open_database_is_recognised_under_another_path() {
+    let root = tempfile::tempdir().unwrap();
+    let at = |path: &str| root.path().join(path);
+    let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
+    volume.create_dir(&at("d")).unwrap();
+    let config = InstanceConfig {
+        directory: Some(at("inst")),
+        ..config()
+    };
+    let instance = Instance::start(Arc::clone(&volume), config).unwrap();
+    let create = |name: &str| {
+        let (data, log) = (format!("d/{name}.mdf"), format!("d/{name}.ldf"));
+        let spec = DatabaseSpec::new(name, FileSpec::new("data", at(&data)).size_mb(4));
+        let log = FileSpec::new("log", at(&log)).size_mb(1);
+        instance.create_database(&spec.log(log)).unwrap()
+    };
+    let (used, other) = (create("used"), create("other"));
+    let backup = BackupRequest {
+        devices: vec![Device::Disk(at("d/other.bak"))],
+        ..request(1)
+    };
+    backup_database(&other, &backup, &mut Silent).unwrap();
+    drop((used, other));
+    let to = |name: &str, (data, log): (&str, &str)| {
+        let request = RestoreRequest {
+            moves: vec![("data".into(), at(data)), ("log".into(), at(log))],
+            replace: true,
+            ..wanted(name, true)
+        };
+        let media = MediaSet::open(&*volume, &[at("d/other.bak")]).unwrap();
+        restore_database(&instance, &media, &request, &mut Silent)
+    };
+    for name in ["copy", "other"] {
+        for places in [
+            ("d/../d/used.mdf", "d/copy.ldf"),
+            ("d/copy.mdf", "d/../d/used.ldf"),
+        ] {
+            assert_eq!(numbers(&to(name, places).unwrap_err()), [1834], "{name}");
+        }
+    }
+    for name in ["used", "other"] {
+        instance.close_database(name).unwrap();
+        instance.reopen_database(name).unwrap();
+    }
+    // Its own files may go.
+    to("other", ("d/../d/other.mdf", "d/other.ldf")).unwrap();
+    instance.shut_down().unwrap();
+}
+

@@ -2,11 +2,12 @@
 //!
 //! # Invariants
 //! 1. A restore removes no file of another database: not of one that is open, not one that the list of
-//!    databases names, and not one with the binding of a database of the list that is not open. The list
-//!    names the primary file of such a database alone. This holds also at a place of the database itself:
+//!    databases names, and not one with the binding of a database of the list. The list names the primary
+//!    file of most databases alone, and a path can be written in several ways. This holds also at a place of the database itself:
 //!    its file may be lost, and another database may have taken the place. Proofs:
 //!    `a_restore_removes_no_file_of_another_database_at_an_old_place_of_its_own`,
 //!    `a_file_restore_removes_no_file_of_another_database_at_the_old_place`,
+//!    `a_file_of_an_open_database_is_recognised_under_another_path`,
 //!    `files_that_come_back_take_no_place_of_a_database_that_is_open`,
 //!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 
@@ -16,7 +17,6 @@ use crate::files::{
     Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_of,
 };
 use crate::shared::{DatabaseList, Listed, Phase};
-use furrow_format::DatabaseId;
 use furrow_io::Access;
 use furrow_messages::Message;
 use furrow_tables::EngineError;
@@ -121,22 +121,22 @@ impl Instance {
         user.map_or(Ok(()), |user| Err(in_use(path, &user)))
     }
 
-    /// 1834 for a path at which a file of a database lies that is not open: its binding says so. Files with
-    /// the binding `own` do not count.
-    pub(super) fn refuse_closed(
+    /// 1834 for a path at which a file with the binding of a database of the list lies. The binding `own` does
+    /// not count.
+    pub(super) fn refuse_bound(
         &self,
         list: &DatabaseList,
         path: &Path,
         own: Option<Guid>,
     ) -> Result<(), EngineError> {
-        let closed = self.closed(list, own);
         let volume = &*self.shared.volume;
         for file in removed_with(path) {
             if !volume.exists(&file)? || !is_regular(volume, &file) {
                 continue;
             }
             let head = head_of(volume, &file)?;
-            let user = closed.iter().find(|d| bears(&head, Guid(d.binding)));
+            let mut others = Self::others(list, own);
+            let user = others.find(|d| bears(&head, Guid(d.binding)));
             if let Some(user) = user {
                 return Err(in_use(path, &user.name));
             }
@@ -152,23 +152,17 @@ impl Instance {
         own: &Listed,
     ) -> Result<bool, EngineError> {
         let used = self.refuse_used(list, path, Exempt::All(own.id));
-        let used = used.and_then(|()| self.refuse_closed(list, path, Some(Guid(own.binding))));
+        let used = used.and_then(|()| self.refuse_bound(list, path, Some(Guid(own.binding))));
         match used {
             Err(e) if e.has(1834) => Ok(true),
             other => other.map(|()| false),
         }
     }
 
-    /// The databases of the list that are not open, but for the one with the binding `own`.
-    fn closed<'l>(&self, list: &'l DatabaseList, own: Option<Guid>) -> Vec<&'l Listed> {
-        let databases = self.databases.read();
-        let is_open = |listed: &Listed| {
-            let mut open = databases.values().filter(|e| e.database.is_some());
-            open.any(|e| e.id == DatabaseId(listed.id))
-        };
-        let others = list.databases.iter();
-        let others = others.filter(|d| own != Some(Guid(d.binding)));
-        others.filter(|d| !is_open(d)).collect()
+    /// The databases of the list, but for the one with the binding `own`.
+    fn others<'l>(list: &'l DatabaseList, own: Option<Guid>) -> impl Iterator<Item = &'l Listed> {
+        let all = list.databases.iter();
+        all.filter(move |d| own != Some(Guid(d.binding)))
     }
 
     /// Whether an open database has this file.

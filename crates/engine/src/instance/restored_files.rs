@@ -90,7 +90,7 @@ impl Instance {
     ) -> Result<(), EngineError> {
         for (path, _) in &places.new {
             self.refuse_used(list, path, places.exempt(path))?;
-            self.refuse_closed(list, path, places.binding)?;
+            self.refuse_bound(list, path, places.binding)?;
         }
         let volume = &*self.shared.volume;
         for (path, access) in &places.new {
