@@ -185,3 +185,48 @@ fn a_file_of_an_open_database_is_recognised_under_another_path() {
     instance.shut_down().unwrap();
 }
 
+#[test]
+fn a_restore_takes_no_file_of_an_attached_copy_of_the_database() {
+    let mut world = world();
+    let table = world.table("t");
+    insert(&mut world.session(), &table, 1, "stays");
+    drop(table);
+    world.let_go();
+    world.instance.close_database("test").unwrap();
+    world.volume.create_dir(Path::new("e")).unwrap();
+    for name in ["data.mdf", "log.ldf", "more.ndf"] {
+        let bytes = read_file(&*world.volume, &Path::new("d").join(name)).unwrap();
+        let to = Path::new("e").join(name);
+        let file = world.volume.open(&to, Open::Create, Access::Data).unwrap();
+        let mut aligned = furrow_io::AlignedBuf::new(bytes.len());
+        aligned.copy_from_slice(&bytes);
+        file.write_at(0, &aligned).unwrap();
+        file.sync().unwrap();
+    }
+    let options = AttachOptions {
+        name: Some("twin".into()),
+        files: vec!["e/log.ldf".into(), "e/more.ndf".into()],
+        ..AttachOptions::default()
+    };
+    let twin = world
+        .instance
+        .attach_database(Path::new("e/data.mdf"), &options);
+    let full = to_file("twin", Parts::default());
+    backup_database(&twin.unwrap(), &full, &mut Silent).unwrap();
+    world.instance.close_database("twin").unwrap();
+    let moves = [("data", "d/data.mdf"), ("log", "d/log.ldf")];
+    let used = restored_to(&world, (&full, "test"), (&moves, true)).unwrap_err();
+    assert_eq!(numbers(&used), [1834]);
+    assert!(used.to_string().contains("twin"), "{used}");
+    for name in ["twin", "test"] {
+        let db = world.instance.reopen_database(name).unwrap();
+        assert_eq!(ids(&db, "t"), [1], "{name}");
+    }
+    // Its own files have the binding of both.
+    let full = to_file("test", Parts::default());
+    let test = world.instance.database("test").unwrap();
+    backup_database(&test, &full, &mut Silent).unwrap();
+    drop(test);
+    restored_to(&world, (&full, "test"), (&[], true)).unwrap();
+}
+

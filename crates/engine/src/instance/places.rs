@@ -8,6 +8,7 @@
 //!    `a_restore_removes_no_file_of_another_database_at_an_old_place_of_its_own`,
 //!    `a_file_restore_removes_no_file_of_another_database_at_the_old_place`,
 //!    `a_file_of_an_open_database_is_recognised_under_another_path`,
+//!    `a_restore_takes_no_file_of_an_attached_copy_of_the_database`,
 //!    `files_that_come_back_take_no_place_of_a_database_that_is_open`,
 //!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 
@@ -121,13 +122,12 @@ impl Instance {
         user.map_or(Ok(()), |user| Err(in_use(path, &user)))
     }
 
-    /// 1834 for a path at which a file with the binding of a database of the list lies. The binding `own` does
-    /// not count.
+    /// 1834 for a path at which a file with the binding of a database of the list lies that is not `own`.
     pub(super) fn refuse_bound(
         &self,
         list: &DatabaseList,
         path: &Path,
-        own: Option<Guid>,
+        (own, exempt): (Option<u16>, Exempt),
     ) -> Result<(), EngineError> {
         let volume = &*self.shared.volume;
         for file in removed_with(path) {
@@ -135,7 +135,7 @@ impl Instance {
                 continue;
             }
             let head = head_of(volume, &file)?;
-            let mut others = Self::others(list, own);
+            let mut others = Self::others(list, own, exempt);
             let user = others.find(|d| bears(&head, Guid(d.binding)));
             if let Some(user) = user {
                 return Err(in_use(path, &user.name));
@@ -151,18 +151,27 @@ impl Instance {
         path: &Path,
         own: &Listed,
     ) -> Result<bool, EngineError> {
-        let used = self.refuse_used(list, path, Exempt::All(own.id));
-        let used = used.and_then(|()| self.refuse_bound(list, path, Some(Guid(own.binding))));
+        let exempt = Exempt::All(own.id);
+        let used = self.refuse_used(list, path, exempt);
+        let used = used.and_then(|()| self.refuse_bound(list, path, (Some(own.id), exempt)));
         match used {
             Err(e) if e.has(1834) => Ok(true),
             other => other.map(|()| false),
         }
     }
 
-    /// The databases of the list, but for the one with the binding `own`.
-    fn others<'l>(list: &'l DatabaseList, own: Option<Guid>) -> impl Iterator<Item = &'l Listed> {
-        let all = list.databases.iter();
-        all.filter(move |d| own != Some(Guid(d.binding)))
+    /// The databases of the list, but for the one that is restored. Another one may be an attached copy of it
+    /// and have the same binding: what has that binding at a place of the restored database is its own.
+    fn others(
+        list: &DatabaseList,
+        own: Option<u16>,
+        exempt: Exempt,
+    ) -> impl Iterator<Item = &Listed> {
+        let restored = list.databases.iter().find(|d| own == Some(d.id));
+        let binding = restored.map(|d| d.binding);
+        let at_own_place = matches!(exempt, Exempt::All(_));
+        let others = list.databases.iter().filter(move |d| own != Some(d.id));
+        others.filter(move |d| !(at_own_place && binding == Some(d.binding)))
     }
 
     /// Whether an open database has this file.

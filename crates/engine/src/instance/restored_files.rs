@@ -89,8 +89,9 @@ impl Instance {
         places: &Places<'_>,
     ) -> Result<(), EngineError> {
         for (path, _) in &places.new {
-            self.refuse_used(list, path, places.exempt(path))?;
-            self.refuse_bound(list, path, places.binding)?;
+            let exempt = places.exempt(path);
+            self.refuse_used(list, path, exempt)?;
+            self.refuse_bound(list, path, (places.database, exempt))?;
         }
         let volume = &*self.shared.volume;
         for (path, access) in &places.new {
