@@ -230,3 +230,40 @@ fn a_restore_takes_no_file_of_an_attached_copy_of_the_database() {
     restored_to(&world, (&full, "test"), (&[], true)).unwrap();
 }
 
+#[test]
+fn a_replaced_database_that_was_attached_read_only_keeps_its_files() {
+    let (volume, mut world) = simulated();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    world.let_go();
+    world.instance.detach_database("test").unwrap();
+    let files = ["d/data.mdf", "d/log.ldf", "d/more.ndf"];
+    let attached = [PathBuf::from(files[0])];
+    let db = world.instance.attach_read_only(Some("test"), &attached);
+    drop(db.unwrap());
+    // Power is lost when the restore removes what lies at a place of its own.
+    let notes = world
+        .volume
+        .open(Path::new("d/copy.mdf"), Open::Create, Access::Data);
+    drop(notes.unwrap());
+    let loss = Fault::new(Ops::Only(OpKind::Remove), Effect::PowerLoss);
+    volume.inject(loss.under("d/copy.mdf"));
+    let moves = [
+        ("data", "d/copy.mdf"),
+        ("log", "d/copy.ldf"),
+        ("more", "d/copy.ndf"),
+    ];
+    restored_to(&world, (&full, "test"), (&moves, true)).unwrap_err();
+    let world = after_power_loss(&volume, world, "spare");
+    let target = world.instance.restore_target("test").unwrap();
+    assert_eq!(target.state, DatabaseState::Restoring);
+    world.instance.drop_database("test").unwrap();
+    for file in files {
+        assert!(is_there(&world, file), "{file}");
+    }
+    world
+        .instance
+        .attach_read_only(Some("test"), &attached)
+        .unwrap();
+}
+

@@ -255,12 +255,17 @@ impl Instance {
                 .map_err(|_| EngineError::refused(3101, &[]))?;
             open.abandon();
         }
-        let going = Listed {
+        let mut going = Listed {
             phase: Phase::Restoring,
             paths: paths.clone(),
             absent: Absent::default(),
             ..old.clone()
         };
+        if old.phase == Phase::ReadOnly {
+            // They stay, also when the database is dropped or restored again.
+            going.paths.clear();
+            going.layout.clear();
+        }
         list.change(|all| {
             all.retain(|d| d.id != going.id);
             all.push(going.clone());
