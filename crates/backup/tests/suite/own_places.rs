@@ -267,3 +267,34 @@ fn a_replaced_database_that_was_attached_read_only_keeps_its_files() {
         .unwrap();
 }
 
+#[test]
+fn a_file_goes_back_to_its_place_after_a_restore_to_another_one_that_failed() {
+    let mut world = small_world(64);
+    let (t, o) = (world.table("t"), other_table(&world));
+    crate::chain::full_model(&world);
+    fill(&mut world.session(), [&t, &o], 0..50);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    drop((t, o));
+    tail_backup(&world).unwrap();
+    world.let_go();
+    let more = world
+        .volume
+        .open(Path::new("d/more.ndf"), Open::Existing, Access::Data);
+    more.unwrap().resize(0, Fill::Allocate).unwrap();
+    let filler = take_space(&world);
+    let to = |place: &str| {
+        let request = RestoreRequest {
+            moves: vec![("more".into(), place.into())],
+            ..wanted("test", false)
+        };
+        restored(&world, (&full, &group("OTHER")), &request)
+    };
+    assert_eq!(numbers(&to("d/g.ndf").unwrap_err())[0], 5149);
+    give_back(&world, &filler);
+    to("d/more.ndf").unwrap();
+    assert!(!is_there(&world, "d/g.ndf"));
+    let db = log_restore(&world, ("tail", "test"), true).unwrap();
+    assert_eq!(ids(&db.database.unwrap(), "o"), (0..50).collect::<Vec<_>>());
+}
+
