@@ -298,3 +298,31 @@ fn a_file_goes_back_to_its_place_after_a_restore_to_another_one_that_failed() {
     assert_eq!(ids(&db.database.unwrap(), "o"), (0..50).collect::<Vec<_>>());
 }
 
+#[test]
+fn a_power_loss_in_a_differential_restore_leaves_no_file_that_nothing_removes() {
+    let (volume, world) = simulated();
+    let gone = FileSpec::new("gone", "d/gone.ndf").size_mb(1);
+    world.db.add_file(&gone, None).unwrap();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    world.db.remove_file("gone").unwrap();
+    let differential = BackupRequest {
+        differential: true,
+        ..to_file("diff", Parts::default())
+    };
+    world.backup(&differential).unwrap();
+    world.restore_with(&full, "copy", &["gone"]).unwrap();
+    assert!(is_there(&world, "d/copy_gone.ndf"));
+    let loss = Fault::new(Ops::Only(OpKind::Remove), Effect::PowerLoss);
+    volume.inject(loss.under("d/copy_gone.ndf"));
+    world.restore_only(&differential, "copy").unwrap_err();
+    let world = after_power_loss(&volume, world, "test");
+    assert!(is_there(&world, "d/copy_gone.ndf"));
+    world.restore_with(&full, "copy", &["gone"]).unwrap();
+    world.restore_only(&differential, "copy").unwrap();
+    assert!(!is_there(&world, "d/copy_gone.ndf"));
+    world.instance.drop_database("copy").unwrap();
+    let left = world.volume.list(Path::new("d")).unwrap();
+    let of_copy = |path: &&PathBuf| path.to_string_lossy().contains("copy");
+    assert_eq!(left.iter().find(of_copy), None);
+}

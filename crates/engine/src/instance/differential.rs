@@ -10,6 +10,8 @@
 //!    `a_differential_backup_goes_over_a_file_that_was_renamed`.
 //! 2. What can be refused is refused before the log goes ([`Instance::may_take_differential`]). Proof:
 //!    `a_new_file_of_a_differential_backup_takes_no_place_of_another_file`.
+//! 3. The list names a file until it is removed: a full restore and DROP DATABASE remove it after a crash.
+//!    Proof: `a_power_loss_in_a_differential_restore_leaves_no_file_that_nothing_removes`.
 
 use super::Instance;
 use super::restore::{RestoreSpec, RestoredPages, Restoring, plan_of};
@@ -131,10 +133,11 @@ impl Instance {
         listed.link.forks = spec.forks.clone();
         // The log that an interrupted recovery has written goes.
         listed.absent.point = Lsn::ZERO;
-        list.change(|all| {
-            all.retain(|d| d.id != listed.id);
-            all.push(listed.clone());
-        })?;
+        // The files that go belong to the database until they are removed.
+        let mut with_gone = listed.clone();
+        let gone = turnover.gone.iter().map(|plan| plan.path.clone());
+        with_gone.paths.extend(gone);
+        list.change(|all| with_gone.note_in(all))?;
         self.enter_restoring(&listed);
         let volume = &*self.shared.volume;
         for plan in &turnover.gone {
@@ -146,6 +149,9 @@ impl Instance {
         let log = (listed.binding, spec.log_sector_bytes, &*spec.vlfs);
         let made = make_files(volume, &listed.layout, log, &|plan| turnover.stays(plan));
         let (files, log) = with_log(made?)?;
+        if !turnover.gone.is_empty() {
+            list.change(|all| listed.clone().note_in(all))?;
+        }
         drop(list);
         let restoring = Restoring {
             listed,
