@@ -185,16 +185,10 @@ fn a_file_of_an_open_database_is_recognised_under_another_path() {
     instance.shut_down().unwrap();
 }
 
-#[test]
-fn a_restore_takes_no_file_of_an_attached_copy_of_the_database() {
-    let mut world = world();
-    let table = world.table("t");
-    insert(&mut world.session(), &table, 1, "stays");
-    drop(table);
-    world.let_go();
-    world.instance.close_database("test").unwrap();
+/// Copies files of `d` to `e`.
+fn copy(world: &World, names: &[&str]) {
     world.volume.create_dir(Path::new("e")).unwrap();
-    for name in ["data.mdf", "log.ldf", "more.ndf"] {
+    for name in names {
         let bytes = read_file(&*world.volume, &Path::new("d").join(name)).unwrap();
         let to = Path::new("e").join(name);
         let file = world.volume.open(&to, Open::Create, Access::Data).unwrap();
@@ -203,6 +197,72 @@ fn a_restore_takes_no_file_of_an_attached_copy_of_the_database() {
         file.write_at(0, &aligned).unwrap();
         file.sync().unwrap();
     }
+}
+
+#[test]
+fn a_restore_elsewhere_leaves_the_file_that_an_attached_copy_has_at_an_old_place() {
+    let mut world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    crate::chain::full_model(&world);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    fill(&mut world.session(), [&t, &o], 0..50);
+    drop((t, o));
+    // The list names all files of one that is RESTORING.
+    take_tail(&mut world);
+    copy(&world, &["data.mdf", "log.ldf"]);
+    let options = AttachOptions {
+        name: Some("twin".into()),
+        files: vec!["e/log.ldf".into(), "d/more.ndf".into()],
+        ..AttachOptions::default()
+    };
+    let twin = Path::new("e/data.mdf");
+    drop(world.instance.attach_database(twin, &options).unwrap());
+    let elsewhere = [
+        ("data", "d/new.mdf"),
+        ("log", "d/new.ldf"),
+        ("more", "d/new.ndf"),
+    ];
+    for _ in 0..2 {
+        restored_to(&world, (&full, "test"), (&elsewhere, true)).unwrap();
+        world.instance.close_database("twin").unwrap();
+        let twin = world.instance.reopen_database("twin").unwrap();
+        assert_eq!(ids(&twin, "o"), (0..50).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_restore_into_a_directory_that_cannot_be_written_leaves_the_database() {
+    let (volume, mut world) = simulated();
+    let table = world.table("t");
+    insert(&mut world.session(), &table, 1, "stays");
+    let full = request(1);
+    world.backup(&full).unwrap();
+    drop(table);
+    world.let_go();
+    volume.create_dir(Path::new("r")).unwrap();
+    // A file that REPLACE would overwrite.
+    let there = volume.open(Path::new("r/there.ndf"), Open::Create, Access::Data);
+    drop(there.unwrap());
+    let fault = Fault::new(Ops::Only(OpKind::Create), Effect::Fail);
+    volume.inject(fault.under("r").sticky());
+    for place in ["r/new.ndf", "r/there.ndf"] {
+        let refused = restored_to(&world, (&full, "test"), (&[("more", place)], true));
+        assert_eq!(numbers(&refused.unwrap_err()), [5123], "{place}");
+    }
+    let db = world.instance.database("test").unwrap();
+    assert_eq!(ids(&db, "t"), [1]);
+}
+
+#[test]
+fn a_restore_takes_no_file_of_an_attached_copy_of_the_database() {
+    let mut world = world();
+    let table = world.table("t");
+    insert(&mut world.session(), &table, 1, "stays");
+    drop(table);
+    world.let_go();
+    world.instance.close_database("test").unwrap();
+    copy(&world, &["data.mdf", "log.ldf", "more.ndf"]);
     let options = AttachOptions {
         name: Some("twin".into()),
         files: vec!["e/log.ldf".into(), "e/more.ndf".into()],

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. [`file_path`] is applied once, where a path enters the engine (CREATE DATABASE, ADD FILE, MODIFY FILE,
-//!    FOR ATTACH, MOVE of RESTORE). The file is opened by its result; the catalog and the instance's list store its result.
+//!    FOR ATTACH, MOVE of RESTORE). The file is opened by its result; the catalog and the instance's list
+//!    store its result.
 //! 2. The result survives the catalog: `sysfiles1` pads names with blanks to 260 characters and
 //!    `sysprufiles` stores at most 260, so that a path has no blanks at its end and is no longer than that.
 //! 3. The result is text: the catalog and the instance's list store no other bytes.

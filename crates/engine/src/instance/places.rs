@@ -3,12 +3,13 @@
 //! # Invariants
 //! 1. A restore removes no file of another database: not of one that is open, not one that the list of
 //!    databases names, and not one with the binding of a database of the list. The list names the primary
-//!    file of most databases alone, and a path can be written in several ways. This holds also at a place of the database itself:
-//!    its file may be lost, and another database may have taken the place. Proofs:
+//!    file of most databases alone, and a path can be written in several ways. This holds also at a place of
+//!    the database itself: its file may be lost, and another database may have taken the place. Proofs:
 //!    `a_restore_removes_no_file_of_another_database_at_an_old_place_of_its_own`,
 //!    `a_file_restore_removes_no_file_of_another_database_at_the_old_place`,
 //!    `a_file_of_an_open_database_is_recognised_under_another_path`,
 //!    `a_restore_takes_no_file_of_an_attached_copy_of_the_database`,
+//!    `a_restore_elsewhere_leaves_the_file_that_an_attached_copy_has_at_an_old_place`,
 //!    `files_that_come_back_take_no_place_of_a_database_that_is_open`,
 //!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 

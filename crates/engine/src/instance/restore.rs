@@ -249,7 +249,12 @@ impl Instance {
 
     /// Closes the database that is replaced (3101 while it is used) and removes its files.
     fn let_go(&self, list: &mut DatabaseList, old: &Listed) -> Result<(), EngineError> {
-        let paths = self.paths_that_go(old);
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in self.paths_that_go(old) {
+            if !self.is_of_another(list, &path, old)? {
+                paths.push(path);
+            }
+        }
         if let Some(open) = self.open_of(old) {
             open.refuse_entry_unless_used()
                 .map_err(|_| EngineError::refused(3101, &[]))?;

@@ -5,7 +5,8 @@
 //!    anything is removed. What it refuses leaves the database and all files as they were. Proof:
 //!    `a_restore_that_is_refused_leaves_the_database_that_it_would_replace`.
 //! 2. Where files of the database go, it has also created and removed a file at each free place, or beside
-//!    the file that lies there. Proof: as above.
+//!    the file that lies there. Proof:
+//!    `a_restore_into_a_directory_that_cannot_be_written_leaves_the_database`.
 
 use super::Instance;
 use super::places::{Exempt, taken};
