@@ -1,12 +1,12 @@
 //! A differential backup goes over a database that is RESTORING.
 //!
-//! Its files become those of the backup: files that the backup does not have go, and new ones are made. The log
-//! that is in place is removed before the first page is written. If the restore does not come to its end, the
-//! database is restored from its full backup again.
+//! Its files become those of the backup: files that the backup does not have go, and new ones are made. The
+//! log that is in place is removed before the first page is written. If the restore does not come to its end,
+//! the database is restored from its full backup again.
 //!
 //! # Invariants
-//! 1. Which files stay is decided by their GUIDs: a file that was removed, and another one of the same number,
-//!    are two files. A file that was renamed is the same one. Proof:
+//! 1. Which files stay is decided by their GUIDs: a file that was removed, and another one of the same
+//!    number, are two files. A file that was renamed is the same one. Proof:
 //!    `a_differential_backup_goes_over_a_file_that_was_renamed`.
 //! 2. What can be refused is refused before the log goes ([`Instance::may_take_differential`]). Proof:
 //!    `a_new_file_of_a_differential_backup_takes_no_place_of_another_file`.

@@ -14,16 +14,18 @@
 //!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 
 use super::Instance;
-use super::restored_files::{TAKEN_STATE, is_regular};
 use crate::files::{
     Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_of,
 };
 use crate::shared::{DatabaseList, Listed, Phase};
-use furrow_io::Access;
+use furrow_io::{Access, IoErrorKind, Open, Volume};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::path::{Path, PathBuf};
+
+/// State of 5170 in RESTORE.
+pub(super) const TAKEN_STATE: u8 = 4;
 
 /// A file and the ones that lie beside it.
 fn with_neighbours(path: &Path) -> [PathBuf; 3] {
@@ -43,6 +45,14 @@ fn removed_with(path: &Path) -> Vec<PathBuf> {
     let main = suffixes.filter(|suffix| !suffix.is_empty());
     all.extend(main.filter_map(|suffix| Some(PathBuf::from(name.strip_suffix(&*suffix)?))));
     all
+}
+
+/// Whether a file lies at a path where something lies.
+pub(super) fn is_regular(volume: &dyn Volume, path: &Path) -> bool {
+    match volume.open(path, Open::ReadOnly, Access::Data) {
+        Err(e) => !matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::NotRegular(_)),
+        Ok(_) => true,
+    }
 }
 
 /// What of a database does not count as used.

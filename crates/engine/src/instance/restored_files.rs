@@ -9,14 +9,14 @@
 //!    `a_restore_into_a_directory_that_cannot_be_written_leaves_the_database`.
 
 use super::Instance;
-use super::places::{Exempt, taken};
+use super::places::{Exempt, TAKEN_STATE, is_regular, taken};
 use crate::files::{
     FilePlan, Made, check_directory, check_free, double_write_path, file_path, is_own, open_error,
     repair_path,
 };
 use crate::shared::DatabaseList;
 use furrow_format::PAGE_SIZE;
-use furrow_io::{Access, File, Fill, IoErrorKind, Open, Volume};
+use furrow_io::{Access, File, Fill, Open, Volume};
 use furrow_log::LogImage;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
@@ -26,9 +26,6 @@ use std::sync::Arc;
 
 /// Data files by number.
 pub(super) type DataFiles = BTreeMap<u16, Arc<dyn File>>;
-
-/// State of 5170 in RESTORE.
-pub(super) const TAKEN_STATE: u8 = 4;
 
 /// Where a restore is to make files.
 #[derive(Debug, Default)]
@@ -111,14 +108,6 @@ impl Instance {
             }
         }
         Ok(())
-    }
-}
-
-/// Whether a file lies at a path where something lies.
-pub(super) fn is_regular(volume: &dyn Volume, path: &Path) -> bool {
-    match volume.open(path, Open::ReadOnly, Access::Data) {
-        Err(e) => !matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::NotRegular(_)),
-        Ok(_) => true,
     }
 }
 
