@@ -31,10 +31,12 @@
 
 #![deny(clippy::indexing_slicing)]
 
+mod base_rows;
 mod buckets;
 mod examine;
 mod facts;
 mod finding;
+mod foreign;
 mod hash;
 mod maps;
 mod matching;
@@ -52,6 +54,8 @@ pub use facts::Scratch;
 pub use finding::{Finding, Repair, Subject};
 pub use options::{Depth, MEMORY_BYTES, Options, Scope};
 pub use reader::{damage_message, missing_file_text, reader_error_text};
-pub use repair::{BASE_PLACES, Identity, Loss, Repaired, repair, repair_known};
+pub use repair::{
+    BASE_PLACES, Foundation, Identity, Loss, Repaired, compute_foundation, repair, repair_known,
+};
 pub use scan::{Listener, Progress};
 pub use totals::{FileTotal, ObjectTotal};

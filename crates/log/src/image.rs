@@ -337,7 +337,7 @@ mod tests {
             image.extend(&[(seq, size)]).unwrap();
             assert!(image.place(seq).unwrap().1 >= size, "VLF {seq}");
         }
-        // One that is larger than all of them takes the last place. A larger one has none, and nothing changes.
+        // One that is larger than all of them takes the last place. For a still larger one there is none.
         image.extend(&[(401, 1 << 20)]).unwrap();
         let before = image.directory.clone();
         let larger = image.extend(&[(402, 2 << 20)]).unwrap_err();

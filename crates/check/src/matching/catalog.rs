@@ -1,7 +1,12 @@
 //! The catalog against itself: every row that another needs is there.
 
 use super::Matcher;
-use furrow_format::catalog::{Rowset, index_status, unit_kind};
+use crate::base_rows::{FILES1_PAGE, names_log};
+use crate::foreign::broken_keys;
+use crate::plan::{ColumnPlan, RowsetPlan};
+use furrow_format::catalog::{
+    IndexColumn, Rowset, SchemaObject, index_status, object_type, rowset_status, unit_kind,
+};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Rows without the row that they need: message 3853 within 8992.
@@ -84,6 +89,10 @@ impl Matcher<'_> {
         }
         if plan.own {
             self.columns(wrong);
+            self.tables(wrong);
+            self.keys(wrong);
+            self.foreign_keys(wrong);
+            self.files1(wrong);
         }
         let stats: HashSet<(i32, i32)> = catalog.indexes.iter().map(|s| (s.id, s.indid)).collect();
         let lone = |r: &&Rowset| !stats.contains(&(r.idmajor, r.idminor));
@@ -92,6 +101,85 @@ impl Matcher<'_> {
                 "Row (rowsetid={}) in sys.sysrowsets does not have a matching row (id={},indid={}) in \
                  sys.sysidxstats.",
                 rowset.rowsetid, rowset.idmajor, rowset.idminor
+            ));
+        }
+    }
+
+    /// Tables: each has a rowset of its rows.
+    fn tables(&self, wrong: &mut Vec<String>) {
+        let catalog = &self.shared.plan.catalog;
+        let bases = catalog.rowsets.iter().filter(|r| r.idminor <= 1);
+        let bases: HashSet<i32> = bases.map(|r| r.idmajor).collect();
+        let lone = |o: &&SchemaObject| o.kind == object_type::USER_TABLE && !bases.contains(&o.id);
+        for object in catalog.objects.iter().filter(lone) {
+            wrong.push(format!(
+                "Row (object_id={}) in sys.sysschobjs does not have a matching row (idmajor={}) in \
+                 sys.sysrowsets.",
+                object.id, object.id
+            ));
+        }
+    }
+
+    /// Columns of indexes: the key in the rows of clustered and of unique indexes is that of the definition.
+    /// Rows of a nonclustered index have its columns, and what of the address of the table's row is not among
+    /// them.
+    fn keys(&self, wrong: &mut Vec<String>) {
+        let plan = self.shared.plan;
+        let mut members: HashMap<(i32, i32), Vec<&IndexColumn>> = HashMap::new();
+        for member in &plan.catalog.index_columns {
+            let of = members.entry((member.idmajor, member.idminor));
+            of.or_default().push(member);
+        }
+        let of_rows = plan.units.iter().filter(|u| u.kind == unit_kind::IN_ROW);
+        let planned = of_rows.filter_map(|u| Some((u.rowset_id, plan.rowsets.get(u.rows?)?)));
+        let planned: HashMap<i64, &RowsetPlan> = planned.collect();
+        let rowsets = plan.catalog.rowsets.iter();
+        let rowsets = rowsets.filter_map(|r| Some((r, *planned.get(&r.rowsetid)?)));
+        let bases = rowsets.clone().filter(|(r, _)| r.idminor <= 1);
+        let bases: HashMap<i32, &RowsetPlan> = bases.map(|(r, rows)| (r.idmajor, rows)).collect();
+        for (rowset, rows) in rowsets.filter(|(r, _)| r.idminor > 0) {
+            let key = (rowset.idmajor, rowset.idminor);
+            let mine = members.get(&key).map_or(&[][..], Vec::as_slice);
+            let in_key = |m: &&&IndexColumn| m.tinyprop1 > 0;
+            let defined = mine.iter().filter(in_key).count();
+            let stored = key_of(rows).filter(|column| !column.uniquifier).count();
+            let is_unique = rowset.idminor == 1 || rowset.status & rowset_status::UNIQUE != 0;
+            let base = bases.get(&key.0).filter(|_| rowset.idminor > 1);
+            let all = base.map_or(rows.leaf.columns.len(), |base| {
+                mine.len() + others_of(base, mine)
+            });
+            if is_unique && stored != defined || all != rows.leaf.columns.len() {
+                wrong.push(format!(
+                    "Index (object_id={},index_id={}) has other columns in sys.sysrscols than in \
+                     sys.sysiscols.",
+                    key.0, key.1
+                ));
+            }
+        }
+    }
+
+    /// `sysfiles1`, where opening a database finds the log. A page in use that cannot be read is a finding of
+    /// its own.
+    fn files1(&self, wrong: &mut Vec<String>) {
+        let in_use = self.shared.maps.is_in_use(FILES1_PAGE);
+        let is_right = match self.library.get(FILES1_PAGE) {
+            Some((page, Ok(_))) => in_use && names_log(&page),
+            _ => in_use,
+        };
+        if !is_right {
+            wrong.push(format!(
+                "Page {FILES1_PAGE} does not have the row (fileid=2) of the log in sys.sysfiles1."
+            ));
+        }
+    }
+
+    fn foreign_keys(&self, wrong: &mut Vec<String>) {
+        let catalog = &self.shared.plan.catalog;
+        for at in broken_keys(&catalog.objects, &catalog.references) {
+            let key = catalog.objects.get(at).map_or(0, |object| object.id);
+            wrong.push(format!(
+                "Row (object_id={key}) in sys.sysschobjs does not have matching rows (depid={key}) in \
+                 sys.syssingleobjrefs that lead to a table."
             ));
         }
     }
@@ -146,8 +234,7 @@ impl Matcher<'_> {
                 stat.id, stat.indid, stat.id
             ));
         }
-        let lone =
-            |c: &&furrow_format::catalog::IndexColumn| !stats.contains(&(c.idmajor, c.idminor));
+        let lone = |c: &&IndexColumn| !stats.contains(&(c.idmajor, c.idminor));
         for column in catalog.index_columns.iter().filter(lone) {
             wrong.push(format!(
                 "Row (idmajor={},idminor={},subid={}) in sys.sysiscols does not have a matching row \
@@ -155,5 +242,26 @@ impl Matcher<'_> {
                 column.idmajor, column.idminor, column.subid, column.idmajor, column.idminor
             ));
         }
+    }
+}
+
+/// The columns of the key of a leaf.
+fn key_of(rows: &RowsetPlan) -> impl Iterator<Item = &ColumnPlan> {
+    let columns = &rows.leaf.columns;
+    rows.leaf
+        .key
+        .iter()
+        .filter_map(|key| columns.get(key.column))
+}
+
+/// How many columns of the address of a table's row are none of an index.
+fn others_of(base: &RowsetPlan, members: &[&IndexColumn]) -> usize {
+    let is_other = |column: &&ColumnPlan| {
+        let id = column.stored.column_id;
+        column.uniquifier || members.iter().all(|member| member.intprop != id)
+    };
+    match base.is_heap {
+        true => 1,
+        false => key_of(base).filter(is_other).count(),
     }
 }

@@ -14,7 +14,8 @@ use furrow_datafile::Pages;
 use furrow_datafile::{Database, MdfError};
 use furrow_format::catalog::{
     BaseRow, BaseTable, ClassObject, DatabaseFile, IndexStat, SYSCLSOBJS, SYSCOLPARS, SYSIDXSTATS,
-    SYSISCOLS, SchemaObject, class, index_status, object_type, unit_kind,
+    SYSISCOLS, SYSSINGLEOBJREFS, SchemaObject, SingleReference, class, index_status, object_type,
+    unit_kind,
 };
 use furrow_format::{BOOT_PAGE, FileId};
 use furrow_messages::Arg;
@@ -84,6 +85,13 @@ impl Plan {
             })
     }
 
+    fn references(&self, database: &Database<'_>, findings: &mut Findings) -> Vec<SingleReference> {
+        match self.own {
+            true => self.rows(database, &SYSSINGLEOBJREFS, findings),
+            false => Vec::new(),
+        }
+    }
+
     fn take(&mut self, database: &Database<'_>, findings: &mut Findings) {
         let layouts = database.rowsets().iter().map(|rowset| rowset.rowsetid);
         self.catalog = CatalogRows {
@@ -92,6 +100,7 @@ impl Plan {
             indexes: self.rows(database, &SYSIDXSTATS, findings),
             index_columns: self.rows(database, &SYSISCOLS, findings),
             rowsets: database.rowsets().to_vec(),
+            references: self.references(database, findings),
             laid_out: layouts
                 .filter(|id| database.layout(*id).is_some())
                 .collect(),

@@ -1,7 +1,7 @@
 //! The parts of a plan.
 
 use furrow_datafile::{ColumnPlace, StoredColumn};
-use furrow_format::catalog::{Column, IndexColumn, IndexStat, SchemaObject};
+use furrow_format::catalog::{Column, IndexColumn, IndexStat, SchemaObject, SingleReference};
 use furrow_format::{FileId, PageId, PageType};
 use furrow_types::{DataType, Family, TypeId};
 use std::collections::{BTreeSet, HashMap};
@@ -36,6 +36,8 @@ pub(crate) struct CatalogRows {
     pub(crate) indexes: Vec<IndexStat>,
     pub(crate) index_columns: Vec<IndexColumn>,
     pub(crate) rowsets: Vec<furrow_format::catalog::Rowset>,
+    /// References of single objects, of databases of this engine.
+    pub(crate) references: Vec<SingleReference>,
     /// Rowsets whose columns the catalog lists.
     pub(crate) laid_out: Vec<i64>,
     /// Columns that the rows of tables have: object and column id.

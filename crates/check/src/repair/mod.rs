@@ -35,7 +35,7 @@ mod rows;
 mod state;
 mod tree;
 
-pub use catalog::BASE_PLACES;
+pub use catalog::{BASE_PLACES, Foundation, compute_foundation};
 pub use state::{Identity, Loss};
 
 use crate::examine::{CheckError, Seen, examine};

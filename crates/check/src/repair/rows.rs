@@ -9,7 +9,7 @@
 //!    index is given up, and the indexes are made once more.
 
 use super::heap::HeapRow;
-use super::state::State;
+use super::state::{State, extent_of};
 use super::tree::{KeyBytes, Stuck, TreeRow, compare, layout_of};
 use crate::plan::{IndexMatch, LevelPlan, Origin};
 use crate::scan::{bytes_of, values_of};
@@ -178,7 +178,9 @@ impl State<'_> {
         kept
     }
 
-    /// Pages whose headers name a unit: those in use, and those that lie in another's extents.
+    /// Pages whose headers name a unit: those in use, and those that lie in another's extents. Without its
+    /// PFS
+    /// page, one that lies in another's extents may be free, and is left out.
     pub(super) fn pages_with(&self, unit: u32) -> Vec<PageId> {
         let mut pages: BTreeSet<PageId> = self
             .used
@@ -187,7 +189,13 @@ impl State<'_> {
             .map(|(id, _)| *id)
             .collect();
         let lost = self.losses.get(&unit);
-        pages.extend(lost.into_iter().flat_map(|loss| loss.pages.iter().copied()));
+        let lost = lost.into_iter().flat_map(|loss| loss.pages.iter().copied());
+        let is_others = |id: &PageId| {
+            let owner = self.claims.get(&extent_of(*id));
+            let owner = owner.or_else(|| self.singles.get(id));
+            owner.is_some_and(|owner| *owner != unit)
+        };
+        pages.extend(lost.filter(|id| self.shared.maps.pfs(*id).is_some() || !is_others(id)));
         pages.into_iter().collect()
     }
 

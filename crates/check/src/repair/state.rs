@@ -14,6 +14,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// An extent: its file and its number there.
 pub(super) type Extent = (FileId, u32);
 
+/// What is to be written, and what is to be said of it.
+#[derive(Debug, Default)]
+pub(super) struct Mended {
+    pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
+    pub(super) notes: Vec<String>,
+    pub(super) losses: Vec<Loss>,
+    /// Whether the catalog cannot be repaired without loss of tables that may be there: then nothing is.
+    pub(super) refused: bool,
+}
+
 /// What a repair gave up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
@@ -36,6 +46,9 @@ pub struct Identity {
     pub database_id: Option<u16>,
     /// What its files and its log have in common.
     pub binding: Option<Guid>,
+    /// Whether its log stays: then a boot page that is computed again does not say that the database was shut
+    /// down cleanly, and the check of the result needs [`crate::Options::at_rest`].
+    pub has_log: bool,
 }
 
 /// Rows that a loss names.

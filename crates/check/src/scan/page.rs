@@ -16,7 +16,7 @@ impl Worker<'_> {
     pub(super) fn page(&mut self, id: PageId, bytes: &mut PageBuf) {
         let pfs = self.shared.maps.pfs(id);
         let fixed = required_type(id);
-        let in_use = fixed.is_some() || pfs.is_none_or(PfsByte::is_allocated);
+        let in_use = fixed.is_some() || self.shared.maps.is_in_use(id);
         if !in_use {
             return;
         }

@@ -7,8 +7,8 @@
 //!    durably, before the log before it is let go: the boot page on the disk never names log that is gone.
 //! 3. COPY_ONLY neither begins a chain nor moves the position.
 //! 4. SIMPLE breaks the chain; the next full backup in another model begins one.
-//! 5. While the log is held no file gets the number of one that was removed: a restore of the chain would apply
-//!    records of the one to the other. The boot page has the largest such number. Proof:
+//! 5. While the log is held no file gets the number of one that was removed: a restore of the chain would
+//!    apply records of the one to the other. The boot page has the largest such number. Proof:
 //!    `the_number_of_a_file_is_not_used_again_while_log_backups_go_on`.
 //! 6. The chain of a restored database begins behind the log that it was restored from. So does a recovery
 //!    fork ([`furrow_format::Forks`]): no log backup has records of two of them.

@@ -17,6 +17,7 @@ mod book;
 mod candidate;
 mod file_path;
 mod metered;
+mod patched;
 mod physical;
 mod resting;
 mod rows;
@@ -28,18 +29,22 @@ pub(crate) use book::{AbsentEntry, BackupTurn, FileBook, FileEntry, GroupEntry, 
 pub(crate) use candidate::{Candidate, put_images_back};
 pub use file_path::file_path;
 pub(crate) use metered::Metered;
+pub(crate) use patched::{Patched, Patches};
 pub(crate) use physical::{
     Guarded, Made, bears, check_directory, check_free, double_write_path, head_of, is_own,
     is_own_boot, name_too_long, open_error, read_boot, read_header, remove_any, remove_own,
     repair_path,
 };
-pub(crate) use resting::RestingFiles;
+pub(crate) use resting::{RestingFile, RestingFiles};
 pub(crate) use rows::{
-    FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, parse_file, read_files1,
+    FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, find_log_row, parse_file,
+    read_files1,
 };
 pub(crate) use undo_file::{BadUndo, UndoFile, put_back, undo_file_is_of};
 
 pub use physical::directory_error;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};
 
-pub(crate) use spec::{Asked, DatabasePlan, FilePlan, check_filegroup, plan_file, round_growth};
+pub(crate) use spec::{
+    Asked, DatabasePlan, FilePlan, check_filegroup, default_log_path, plan_file, round_growth,
+};

@@ -43,7 +43,16 @@ impl RestingFile {
             Some(expected) => expected,
             None => number_of(&*file)?.unwrap_or(FileId(u16::MAX)),
         };
-        let header = read_header(&*file, path, expected)?;
+        RestingFile::proven(file, path, expected)
+    }
+
+    /// A file that is open, if its header is that of this file.
+    pub(crate) fn proven(
+        file: Arc<dyn File>,
+        path: &Path,
+        id: FileId,
+    ) -> Result<RestingFile, EngineError> {
+        let header = read_header(&*file, path, id)?;
         let pages = file.len_bytes()? / PAGE_SIZE as u64;
         let pages = u32::try_from(pages).unwrap_or(u32::MAX);
         Ok(RestingFile {
@@ -72,9 +81,14 @@ impl RestingFiles {
     /// Opens the primary file.
     pub(crate) fn open(volume: &dyn Volume, primary: &Path) -> Result<RestingFiles, EngineError> {
         let file = RestingFile::open(volume, primary, Some(FileId(1)))?;
+        Ok(RestingFiles::of(file))
+    }
+
+    /// With this primary file.
+    pub(crate) fn of(primary: RestingFile) -> RestingFiles {
         let mut files = RestingFiles::default();
-        files.files.insert(1, file);
-        Ok(files)
+        files.files.insert(1, primary);
+        files
     }
 
     /// The binding GUID that all its files bear.

@@ -4,7 +4,7 @@
 
 use super::book::{FileEntry, LogEntry};
 use super::physical::{PageReadError, PageReads, bad_page, read_page};
-use crate::files::FilePlan;
+use crate::files::{FilePlan, default_log_path};
 use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BaseRow, BaseTable, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
@@ -42,6 +42,8 @@ impl FileStatus {
     }
 }
 
+/// The number of the log.
+const LOG_ID: i32 = 2;
 const PERCENT: i32 = 0x20;
 const SET: i32 = 0x200;
 
@@ -318,6 +320,46 @@ impl Walk<'_> {
         }
         Ok(true)
     }
+}
+
+/// Pages of the primary file between two looks whether the open was cancelled.
+const LOOK_PAGES: u32 = 1024;
+
+/// The path of the log where the page of `sysfiles1` cannot be read: by the row of `sysprufiles`, on whatever
+/// page of the primary file it is, the one that was written last; else where the log of a database lies of
+/// which nothing is said.
+pub(crate) fn find_log_row(file: &(impl PageReads + ?Sized)) -> Result<PathBuf, EngineError> {
+    let layout = SYSPRUFILES
+        .row_layout()
+        .map_err(|e| damaged(&e.to_string()))?;
+    let pages = file.length()? / furrow_format::PAGE_SIZE as u64;
+    let mut found: Option<(Lsn, PathBuf)> = None;
+    for number in 0..u32::try_from(pages).unwrap_or(u32::MAX) {
+        if number.is_multiple_of(LOOK_PAGES) {
+            EngineError::check_cancelled()?;
+        }
+        // Other pages that cannot be read do not matter here.
+        let Ok(page) = read_page(file, PageId::new(1, number)) else {
+            continue;
+        };
+        let view = Page::new(&page);
+        if view.unit() != SYSPRUFILES.unit_id() || view.page_type() != PageType::Data {
+            continue;
+        }
+        let rows = view.records().filter_map(|(_, bytes)| {
+            let record = layout.record(bytes, view.pminlen())?;
+            let record = Some(record).filter(|record| !record.is_ghost())?;
+            DatabaseFile::from_values(SYSPRUFILES.decode_row(&layout, record)?)
+        });
+        let log = rows
+            .into_iter()
+            .find(|row| row.fileid == LOG_ID && !row.pname.is_empty());
+        let newer = found.as_ref().is_none_or(|(lsn, _)| *lsn <= view.lsn());
+        if let Some(row) = log.filter(|_| newer) {
+            found = Some((view.lsn(), PathBuf::from(row.pname)));
+        }
+    }
+    Ok(found.map_or_else(|| default_log_path(file.place()), |(_, path)| path))
 }
 
 /// The rows of `sysfiles1`: numbers and paths of the first files, the log among them. Read past the pool: the

@@ -386,7 +386,7 @@ pub fn log_name(database: &str) -> String {
 }
 
 /// The log of a database of which nothing was said: the primary file's name with `.ldf`, `_log` before it.
-fn default_log_path(primary: &Path) -> PathBuf {
+pub(crate) fn default_log_path(primary: &Path) -> PathBuf {
     let stem = primary.file_stem().unwrap_or_default().to_string_lossy();
     primary.with_file_name(format!("{stem}_log.ldf"))
 }

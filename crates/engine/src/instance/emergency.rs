@@ -16,13 +16,13 @@
 //! 5. The database is ONLINE. If the repair fails or is not agreed to, it is in EMERGENCY again.
 
 use super::Instance;
-use super::repair::Order;
+use super::repair::{Order, identity_of};
 use crate::checking::{LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{FileEntry, open_error, repair_path};
 use crate::opening;
 use crate::shared::{DatabaseList, Listed, Phase};
-use furrow_check::Repaired;
+use furrow_check::{Identity, Repaired};
 use furrow_format::{DatabaseId, FileId, UserAccess};
 use furrow_io::sync::MutexGuard;
 use furrow_io::{Access, IoError, IoErrorKind, Open, Volume, copy_file};
@@ -82,11 +82,21 @@ impl Instance {
     ) -> Result<Arc<Database>, EngineError> {
         let primary = listed.paths.first().cloned().unwrap_or_default();
         let id = DatabaseId(listed.id);
-        let open = || opening::open_emergency(&self.shared, id, &listed.name, &primary);
+        let open_with = |identity: Option<&Identity>| {
+            opening::open_emergency(&self.shared, (id, &listed.name), &primary, identity)
+        };
+        let open = || open_with(None);
         // The boot page or the header may be what was being written when the log was lost.
         let opened = open().or_else(|error| match self.put_primary_back(&primary) {
             Ok(()) => open(),
             Err(_) => Err(error),
+        });
+        let opened = opened.or_else(|error| {
+            let identity = Identity {
+                has_log: true,
+                ..identity_of(listed)
+            };
+            open_with(Some(&identity)).map_err(|_| error)
         });
         let (database, state) = match &opened {
             Ok(database) => (Some(Arc::clone(database)), DatabaseState::Emergency),
@@ -158,6 +168,37 @@ impl Instance {
         }
     }
 
+    /// The path of the log, whose row may be lost.
+    fn log_to_expect(&self, name: &str, log: PathBuf, paths: &Paths) -> PathBuf {
+        let primary = paths.get(&FileId(1)).filter(|_| log.as_os_str().is_empty());
+        let found = primary.map(|path| opening::expected_log(&self.shared, name, path));
+        found.map_or(log, Result::unwrap_or_default)
+    }
+
+    /// 40514 for files whose header or boot page can only be read as computed.
+    fn refuse_damaged(
+        &self,
+        (name, access): (&str, UserAccess),
+        paths: &Paths,
+    ) -> Result<(), EngineError> {
+        let Some(damaged) = opening::first_damaged(&self.shared, paths) else {
+            return Ok(());
+        };
+        let text = format!(
+            "'REPAIR_ALLOW_DATA_LOSS of a database whose boot page or file header is damaged' is not \
+             supported: '{}'. Copy what can be read, and restore the database from a backup.",
+            damaged.display()
+        );
+        self.return_to_emergency(name, access)?;
+        Err(EngineError::of(Message::custom(40514, 16, 1, &text)))
+    }
+
+    fn say_log_fails(&self, name: &str, why: &EngineError) {
+        self.log_line(&format!(
+            "Database '{name}' cannot be opened with its log: {why}."
+        ));
+    }
+
     /// Repairs a database in EMERGENCY, which this session alone uses, and is not in.
     pub(super) fn repair_in_emergency(
         &self,
@@ -167,14 +208,15 @@ impl Instance {
         let name = database.name().to_owned();
         let access = database.options().user_access;
         let log = database.keeper.log_entry().path;
-        let path = |file: FileEntry| (file.id, PathBuf::from(file.file.path()));
-        let paths: Paths = database.files.files().into_iter().map(path).collect();
+        let paths = paths_of(&database);
         drop(database);
         {
             let _entered = self.shared.enter();
             let list = self.shared.list.lock();
             self.close_listed(&list, &name)?;
         }
+        let log = self.log_to_expect(&name, log, &paths);
+        self.refuse_damaged((&name, access), &paths)?;
         // With its log, nothing is lost.
         let why = match self.reopen_database(&name) {
             Ok(recovered) => {
@@ -191,9 +233,7 @@ impl Instance {
             self.return_to_emergency(&name, access)?;
             return Err(why);
         }
-        self.log_line(&format!(
-            "Database '{name}' cannot be opened with its log: {why}."
-        ));
+        self.say_log_fails(&name, &why);
         let mut kept = None;
         let written;
         let repaired = {
@@ -228,6 +268,12 @@ impl Instance {
             }
         }
     }
+}
+
+/// Where the data files of a database are.
+fn paths_of(database: &Database) -> Paths {
+    let path = |file: FileEntry| (file.id, PathBuf::from(file.file.path()));
+    database.files.files().into_iter().map(path).collect()
 }
 
 /// `LOG.lost`, or `LOG.lost2` and so on: an earlier log that was kept is not overwritten.

@@ -23,7 +23,7 @@ use super::Instance;
 use crate::checking::{Journal, Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{open_error, put_images_back, repair_path};
-use crate::shared::Reserved;
+use crate::shared::{Listed, Reserved};
 use furrow_check::{CheckError, Identity, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
@@ -48,6 +48,16 @@ pub(super) struct Done {
     pub(super) repaired: Repaired,
     /// Whether it was agreed to, and is on the disk or in its journal.
     pub(super) written: bool,
+}
+
+/// What the list has of a database.
+pub(super) fn identity_of(listed: &Listed) -> Identity {
+    Identity {
+        name: Some(listed.name.clone()),
+        database_id: Some(listed.id),
+        binding: Some(Guid(listed.binding)).filter(|guid| *guid != Guid::default()),
+        has_log: false,
+    }
 }
 
 impl Instance {
@@ -167,7 +177,10 @@ impl Instance {
             }
             locked.insert(*id, file);
         }
-        let identity = self.identity_of(name);
+        let identity = Identity {
+            has_log: log == LogAfter::Stays,
+            ..self.identity_of(name)
+        };
         let repaired = furrow_check::repair_known(&files, &options, with, &identity);
         let repaired = repaired.map_err(|e| undone(&e))?;
         drop(files);
@@ -187,11 +200,7 @@ impl Instance {
         let lower = name.to_lowercase();
         let mut all = list.databases.iter();
         let listed = all.find(|listed| listed.name.to_lowercase() == lower);
-        listed.map_or_else(Identity::default, |listed| Identity {
-            name: Some(listed.name.clone()),
-            database_id: Some(listed.id),
-            binding: Some(Guid(listed.binding)).filter(|guid| *guid != Guid::default()),
-        })
+        listed.map_or_else(Identity::default, identity_of)
     }
 
     /// Puts back the pages that were being written when the log was lost: they would count as damaged.

@@ -18,6 +18,7 @@
 //! A file that was copied while its server ran, or taken from one that crashed, looks like any other. It
 //! shows by pages that are newer than the last checkpoint that the boot page knows: a warning says so.
 
+use super::computed;
 use super::create::space_options;
 use super::open::Sniffed;
 use crate::database::{Database, Hooks, Parts, Registration};
@@ -26,6 +27,7 @@ use crate::files::{
 };
 use crate::keeper::Keeper;
 use crate::shared::Shared;
+use furrow_check::Identity;
 use furrow_datafile::{Database as MdfDatabase, MdfError, NEWEST_VERSION, OLDEST_VERSION, Pages};
 use furrow_format::BOOT_PAGE;
 use furrow_format::catalog::DatabaseFile;
@@ -50,6 +52,8 @@ const MOST_FILES: usize = 32_767;
 pub(crate) struct RestingPrimary {
     files: RestingFiles,
     boot: Boot,
+    /// What of its files is not as it is on the disk, in sentences.
+    notes: Vec<String>,
 }
 
 impl RestingPrimary {
@@ -83,19 +87,20 @@ enum Kind {
 
 /// ALTER DATABASE ... SET EMERGENCY: opens a database of our own for reading only, without its log. Nothing
 /// is recovered: what was not committed may be seen, and changes that only the log has are missing.
+///
+/// With an identity, a boot page and headers that are damaged are computed.
 pub(crate) fn open_emergency(
     shared: &Arc<Shared>,
-    id: DatabaseId,
-    name: &str,
+    (id, name): (DatabaseId, &str),
     primary: &Path,
+    identity: Option<&Identity>,
 ) -> Result<Arc<Database>, EngineError> {
-    let opened = open_as(shared, primary, Kind::Emergency)?;
-    let database = attach_as(
-        shared,
-        (id, name),
-        (opened, &[primary.to_path_buf()]),
-        Kind::Emergency,
-    )?;
+    let opened = match identity {
+        Some(identity) => open_computed(shared, primary, identity)?,
+        None => open_as(shared, primary, Kind::Emergency)?,
+    };
+    let opened = (opened, &[primary.to_path_buf()][..]);
+    let database = attach_as(shared, (id, name), opened, (Kind::Emergency, identity))?;
     database.state.set(DatabaseState::Emergency);
     Ok(database)
 }
@@ -112,7 +117,19 @@ fn open_as(shared: &Shared, primary: &Path, kind: Kind) -> Result<RestingPrimary
     }
     let files = RestingFiles::open(&*shared.volume, primary)?;
     let boot = prove_boot(&files, primary, kind)?;
-    Ok(RestingPrimary { files, boot })
+    let notes = Vec::new();
+    Ok(RestingPrimary { files, boot, notes })
+}
+
+/// As it is on the disk but for header and boot page, which are computed where they cannot be used.
+fn open_computed(
+    shared: &Shared,
+    primary: &Path,
+    identity: &Identity,
+) -> Result<RestingPrimary, EngineError> {
+    let (files, notes) = computed::open_primary(shared, primary, identity)?;
+    let boot = prove_boot(&files, primary, Kind::Emergency)?;
+    Ok(RestingPrimary { files, boot, notes })
 }
 
 /// The boot page, if the database is one that can be read as it is.
@@ -152,6 +169,7 @@ fn gather(
     shared: &Shared,
     files: &mut RestingFiles,
     home: &Path,
+    (identity, notes): (Option<&Identity>, &mut Vec<String>),
 ) -> Result<Vec<DatabaseFile>, EngineError> {
     // Pages of the catalog itself may lie in files that are yet to be found.
     for _ in 0..MOST_FILES {
@@ -167,8 +185,18 @@ fn gather(
             Err(error) => return Err(files.error(&pages, error)),
         };
         drop(pages);
-        if !files.find(&*shared.volume, missing, recorded.as_deref(), home)? {
-            return Err(not_found(missing, recorded.as_deref()));
+        if files.find(&*shared.volume, missing, recorded.as_deref(), home)? {
+            continue;
+        }
+        let added = match (identity, recorded.as_deref()) {
+            (Some(identity), Some(path)) => {
+                computed::add_file(shared, files, (missing, path), identity)?
+            }
+            _ => None,
+        };
+        match added {
+            Some(more) => notes.extend(more),
+            None => return Err(not_found(missing, recorded.as_deref())),
         }
     }
     Err(EngineError::Damaged(
@@ -227,20 +255,24 @@ pub(crate) fn attach_resting(
     name: &str,
     opened: (RestingPrimary, &[PathBuf]),
 ) -> Result<Arc<Database>, EngineError> {
-    attach_as(shared, (id, name), opened, Kind::Resting)
+    attach_as(shared, (id, name), opened, (Kind::Resting, None))
 }
 
 fn attach_as(
     shared: &Arc<Shared>,
     (id, name): (DatabaseId, &str),
     (opened, paths): (RestingPrimary, &[PathBuf]),
-    kind: Kind,
+    (kind, identity): (Kind, Option<&Identity>),
 ) -> Result<Arc<Database>, EngineError> {
     let primary = paths.first().map_or(Path::new(""), PathBuf::as_path);
     let say = |text: &str| shared.error_log.write(Source::Server, text);
     let starting = Message::new(17137, &[name.into()]);
     shared.error_log.write_message(Source::Server, &starting);
-    let RestingPrimary { mut files, boot } = opened;
+    let RestingPrimary {
+        mut files,
+        boot,
+        mut notes,
+    } = opened;
     for path in paths.iter().skip(1) {
         if !files.add(&*shared.volume, path)? {
             say(&format!(
@@ -250,7 +282,7 @@ fn attach_as(
         }
     }
     let home = primary.parent().unwrap_or(Path::new(""));
-    let rows = gather(shared, &mut files, home)?;
+    let rows = gather(shared, &mut files, home, (identity, &mut notes))?;
     let known = |id: &&u16| rows.iter().any(|row| row.fileid == i32::from(**id));
     if !files.files.keys().all(|id| known(&id)) {
         return Err(EngineError::refused(5173, &[]));
@@ -278,6 +310,14 @@ fn attach_as(
              missing.",
             newest, boot.checkpoint_lsn
         ));
+    }
+    for note in notes {
+        let text = format!("Warning: database '{name}' is read with a computed page. {note}");
+        say(&text);
+        database
+            .messages
+            .lock()
+            .push(Message::custom(0, 10, 1, &text));
     }
     words
         .iter()

@@ -2,7 +2,8 @@
 //!
 //! 1. The primary file is opened, which locks it; header and boot page are proven to be ours. A page that
 //!    was torn is read from the file's double-write file.
-//! 2. `sysfiles1` at (1:32), which never changes after creation, has the path of the log. Analysis reads it.
+//! 2. `sysfiles1` at (1:32), which never changes after creation, has the path of the log. If the page is
+//!    damaged, the log's row of `sysprufiles` has it. Analysis reads the log.
 //!    Only when the file was found to belong to the log, torn pages are put back, as far as the log reaches.
 //! 3. Redo of the primary file. Then `sysprufiles` is read page by page as far as it lies in files that are
 //!    known; the files it names are opened and proven, then repaired and redone, until no more are found.
@@ -13,13 +14,13 @@
 //! header and the allocation maps are read.
 
 use super::create::space_options;
-use super::rebuild::{find_log, new_log, prove_current};
+use super::rebuild::{find_log, new_log, prove_current, recorded_log};
 use crate::backup::chain_of;
 use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
     AbsentEntry, Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered,
-    ParsedFile, files_in_pool, read_boot, read_files1,
+    ParsedFile, files_in_pool, read_boot,
 };
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
@@ -227,9 +228,7 @@ pub(super) fn begin<'a>(
 ) -> Result<Opening<'a>, EngineError> {
     let begun = Moment::now();
     let binding = primary.header.binding;
-    let recorded = read_files1(&primary.file)?;
-    let recorded = recorded.into_iter().find(|f| f.0 == 2).map(|f| f.1);
-    let recorded = recorded.ok_or_else(|| EngineError::Damaged("sysfiles1 names no log".into()))?;
+    let recorded = recorded_log(shared, name, &primary.file)?;
     let about = (&*recorded, &primary.boot, binding);
     let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;

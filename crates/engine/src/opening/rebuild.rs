@@ -19,12 +19,13 @@
 //! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
 //! of a log, by the checkpoints that the headers of the data files know of.
 
-use crate::files::{Made, open_error};
+use crate::files::{Candidate, FILES1_PAGE, Made, find_log_row, open_error, read_files1};
 use crate::shared::{Moved, Shared};
-use furrow_format::{Boot, FileHeader, Lsn, NEW_LOG_APART};
+use furrow_format::{Boot, FileHeader, FileId, Lsn, NEW_LOG_APART};
 use furrow_io::{Access, File, IoErrorKind, Open, Volume};
 use furrow_log::{Log, LogConfig, is_unfinished};
 use furrow_messages::Message;
+use furrow_observe::errorlog::Source;
 use furrow_recovery::Analysis;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
@@ -42,6 +43,40 @@ pub(crate) struct FoundLog<'s> {
     pub(crate) made: Option<Made<'s>>,
     /// What there is to say about that.
     pub(crate) reported: Vec<Message>,
+}
+
+/// Where the log was when it was made, or where the catalog has it since `sysfiles1` was damaged.
+pub(super) fn recorded_log(
+    shared: &Shared,
+    name: &str,
+    primary: &Candidate,
+) -> Result<PathBuf, EngineError> {
+    let why = match read_files1(primary) {
+        Ok(rows) => match rows.into_iter().find(|row| row.0 == 2) {
+            Some((_, path)) => return Ok(path),
+            None => "it has no row of the log".to_owned(),
+        },
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(error) => error.to_string(),
+    };
+    let path = find_log_row(primary)?;
+    let text = format!(
+        "The page {FILES1_PAGE} of sysfiles1 of database '{name}' cannot be used: {why}. The log is expected \
+         at '{}'. Run DBCC CHECKDB.",
+        path.display()
+    );
+    shared.error_log.write(Source::Server, &text);
+    Ok(path)
+}
+
+/// Where the log of a closed database is expected.
+pub(crate) fn expected_log(
+    shared: &Shared,
+    name: &str,
+    primary: &Path,
+) -> Result<PathBuf, EngineError> {
+    let file = Candidate::open(&*shared.volume, primary, FileId(1))?;
+    recorded_log(shared, name, &file)
 }
 
 /// Opens the log, or makes a new one if it is lost and that may be: at an attach, or because an EMERGENCY

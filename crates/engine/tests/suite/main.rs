@@ -28,6 +28,7 @@ mod page_locks;
 mod page_locks_stress;
 mod read_only;
 mod repair;
+mod repair_catalog;
 mod repair_crash;
 mod shrink_file;
 mod simulated;

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
 use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
-use furrow_check::{Options, Progress};
-use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, Session, TableSpec};
+use furrow_check::{Options, Progress, Repaired};
+use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, ScanSpec, Session, TableSpec};
 use furrow_format::{PAGE_SIZE, PageId, RecoveryModel};
 use furrow_io::{Access, AlignedBuf, Open, Volume};
 use furrow_types::{Guid, Value};
@@ -13,8 +13,12 @@ use std::sync::{Arc, Mutex};
 
 const ROWS: i64 = 2_000;
 
-fn filled() -> House {
-    let house = house_of(3);
+pub(crate) fn filled() -> House {
+    fill(house_of(3))
+}
+
+/// Puts the table `t` with its rows in a database.
+pub(crate) fn fill(house: House) -> House {
     let spec = TableSpec::new("t")
         .column(ColumnSpec::new("id", bigint()).not_null())
         .column(ColumnSpec::new("v", int()))
@@ -46,7 +50,7 @@ fn victim(house: &House) -> (PageId, PathBuf) {
     (victim, file.path)
 }
 
-fn damage(volume: &dyn Volume, path: &Path, page: PageId) {
+pub(crate) fn damage(volume: &dyn Volume, path: &Path, page: PageId) {
     let file = volume.open(path, Open::Existing, Access::Data).unwrap();
     let mut bytes = vec![0; PAGE_SIZE];
     let offset = u64::from(page.page.0) * PAGE_SIZE as u64;
@@ -247,7 +251,7 @@ fn base_tables_lie_where_every_database_has_them() {
 }
 
 /// The first page of a base table, in file 1.
-fn base_page(table: i32) -> PageId {
+pub(crate) fn base_page(table: i32) -> PageId {
     let place = furrow_check::BASE_PLACES
         .into_iter()
         .find(|place| place.0 == table);
@@ -266,22 +270,10 @@ fn a_database_whose_catalog_lost_a_page_is_repaired_and_keeps_the_rows_of_its_ta
         drop(house);
         instance.close_database(&name).unwrap();
         damage(&*volume, &path, base_page(table));
-        let repaired = {
-            let files = furrow_datafile::DataFiles::open(&*volume, &paths_of(&*volume)).unwrap();
-            furrow_check::repair(&files, &Options::default(), (None, None)).unwrap()
-        };
+        let repaired = repaired_at_rest(&*volume);
         assert!(repaired.left.is_empty(), "{table}: {:?}", repaired.left);
         assert!(!repaired.notes.is_empty(), "{table}: what was lost is said");
-        for (id, page) in &repaired.pages {
-            let paths = paths_of(&*volume);
-            let path = paths
-                .iter()
-                .find(|p| number_of(&*volume, p) == id.file)
-                .unwrap();
-            let file = volume.open(path, Open::Existing, Access::Data).unwrap();
-            let at = u64::from(id.page.0) * PAGE_SIZE as u64;
-            file.write_at(at, &AlignedBuf::copy_of(&**page)).unwrap();
-        }
+        write_back(&*volume, &repaired);
         let db = instance.reopen_database(&name).unwrap();
         let mut session = Session::new(&db).unwrap();
         let called = match table {
@@ -298,7 +290,42 @@ fn a_database_whose_catalog_lost_a_page_is_repaired_and_keeps_the_rows_of_its_ta
     }
 }
 
-fn paths_of(volume: &dyn Volume) -> Vec<PathBuf> {
+/// Computes the repair of files that are closed.
+pub(crate) fn repaired_at_rest(volume: &dyn Volume) -> Repaired {
+    let files = furrow_datafile::DataFiles::open(volume, &paths_of(volume)).unwrap();
+    furrow_check::repair(&files, &Options::default(), (None, None)).unwrap()
+}
+
+/// Writes the pages of a repair to the files.
+pub(crate) fn write_back(volume: &dyn Volume, repaired: &Repaired) {
+    let mut paths = paths_of(volume).into_iter();
+    let paths: std::collections::BTreeMap<_, _> = paths
+        .by_ref()
+        .map(|path| (number_of(volume, &path), path))
+        .collect();
+    for (id, page) in &repaired.pages {
+        let file = volume
+            .open(&paths[&id.file], Open::Existing, Access::Data)
+            .unwrap();
+        let at = u64::from(id.page.0) * PAGE_SIZE as u64;
+        file.write_at(at, &AlignedBuf::copy_of(&**page)).unwrap();
+    }
+}
+
+/// How many rows a scan of a table finds.
+pub(crate) fn rows_of(session: &mut Session, table: &str) -> usize {
+    let table = session.table(table).unwrap();
+    let mut rows = 0;
+    let scan = session.scan(&table, &ScanSpec::default()).unwrap();
+    scan.for_each(|_| {
+        rows += 1;
+        Ok(())
+    })
+    .unwrap();
+    rows
+}
+
+pub(crate) fn paths_of(volume: &dyn Volume) -> Vec<PathBuf> {
     let mut paths = volume.list(Path::new("d")).unwrap();
     paths.retain(|path| path.extension().is_some_and(|e| e == "mdf" || e == "ndf"));
     paths

@@ -7,6 +7,7 @@
 
 pub mod databases;
 pub mod injuries;
+mod opened;
 
 use databases::Made;
 use furrow_check::{Finding, Options, Report, check, repair};
@@ -28,7 +29,7 @@ pub struct Tally {
     pub found: u64,
     /// And the page was named.
     pub named: u64,
-    /// Repaired, and the check of what came out is clean.
+    /// Repaired: the check of what came out is clean, and the engine opens it.
     pub repaired: u64,
     /// Not to be repaired, and said so: the catalog, the boot page or a file header.
     pub refused: u64,
@@ -125,7 +126,7 @@ const NO_REPAIR: [u32; 3] = [5250, 8930, 8992];
 
 /// What became of a repair.
 enum Mended {
-    /// The check of the repaired files finds nothing.
+    /// The check of the repaired files finds nothing, and the engine opens a database of its own.
     Clean,
     /// What cannot be repaired was named, by this message.
     Refused(u32),
@@ -133,8 +134,8 @@ enum Mended {
     Not(String),
 }
 
-/// Repairs a copy of the files with loss of data, and checks it again.
-fn mend(files: &MemoryFiles) -> Mended {
+/// Repairs a copy of the files with loss of data, checks it again, and opens a database of this engine.
+fn mend(files: &MemoryFiles, is_own: bool) -> Mended {
     let options = Options {
         workers: 1,
         ..Options::default()
@@ -166,7 +167,8 @@ fn mend(files: &MemoryFiles) -> Mended {
     }
     match report_on(&mended) {
         Ok(report) => match report.findings.first() {
-            None => Mended::Clean,
+            None if !is_own => Mended::Clean,
+            None => opened::open(&mended).map_or_else(Mended::Not, |()| Mended::Clean),
             Some(finding) => Mended::Not(finding.to_string()),
         },
         Err(error) => Mended::Not(error),
@@ -213,7 +215,7 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
         let Some(done) = (injury.injure)(&mut files, made, &mut rng) else {
             continue;
         };
-        let mended = mend(&files);
+        let mended = mend(&files, made.is_own());
         let tally = score.ways.entry(injury.name).or_default();
         tally.tried += 1;
         match mended {

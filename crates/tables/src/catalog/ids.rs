@@ -7,6 +7,8 @@ use furrow_io::sync::atomic::{AtomicU64, Ordering};
 /// Ids of users' rowsets and units have index part 256: their counters begin here, and are shifted left
 /// by 16.
 const FIRST: u64 = 1 << 40;
+/// The first number of a counter that belongs to the next index part.
+const END: u64 = FIRST + (1 << 32);
 /// The first object id of a user, as in new databases of SQL Server.
 const FIRST_OBJECT: i32 = 245_575_913;
 /// Step between object ids; it goes around below 2^31.
@@ -20,16 +22,22 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// `units` and `rowsets` are ids in use; `next_object` is the boot page's seed.
+    /// `units` and `rowsets` are ids in use; `next_unit` and `next_object` are the boot page's seeds.
+    /// Pages of
+    /// a dropped unit keep their content, so its id is not used again.
     pub(super) fn new(
         units: impl Iterator<Item = u64>,
         rowsets: impl Iterator<Item = u64>,
-        next_object: i32,
+        (next_unit, next_object): (u64, i32),
     ) -> Ids {
+        let least = match next_unit {
+            FIRST..END => next_unit,
+            _ => FIRST,
+        };
         let after = |ids: u64| (ids >> 16) + 1;
         let next = |largest: Option<u64>| largest.map_or(FIRST, |l| after(l).max(FIRST));
         Ids {
-            units: AtomicU64::new(next(units.max())),
+            units: AtomicU64::new(next(units.max()).max(least)),
             rowsets: AtomicU64::new(next(rowsets.max())),
             object: Mutex::new(if next_object >= 100 {
                 next_object
@@ -79,11 +87,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_seed_of_the_boot_page_counts_if_it_is_one() {
+        let unit = |seed: u64| {
+            let used = [FIRST << 16].into_iter();
+            Ids::new(used, [].into_iter(), (seed, 0)).unit().0 >> 16
+        };
+        assert_eq!(unit(FIRST + 9), FIRST + 9);
+        for seed in [0, FIRST, END, u64::MAX] {
+            assert_eq!(unit(seed), FIRST + 1, "{seed:x}");
+        }
+    }
+
+    #[test]
     fn ids_go_on_behind_the_largest_in_use_and_object_ids_avoid_taken_ones() {
         let ids = Ids::new(
             [0x70000, (FIRST + 5) << 16].into_iter(),
             [3 << 16].into_iter(),
-            0,
+            (0, 0),
         );
         assert_eq!(ids.unit().0, (FIRST + 6) << 16);
         assert_eq!(ids.unit().index_part(), 256);

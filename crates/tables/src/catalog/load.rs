@@ -47,9 +47,11 @@ impl Catalog {
         let owners: Vec<i64> = kept.iter().filter(waiting).map(|u| u.ownerid).collect();
         let rowsets: Vec<catalog::Rowset> = self.bases.all()?;
         self.settle_counts(&rowsets);
-        let next_object = {
+        let (next_unit, next_object) = {
             let boot = self.store.read(BOOT_PAGE, LatchRank::Boot)?;
-            i32::from_le_bytes(field::NEXT_OBJECT_ID.get(boot.page()))
+            let unit = u64::from_le_bytes(field::NEXT_UNIT.get(boot.page()));
+            let object = i32::from_le_bytes(field::NEXT_OBJECT_ID.get(boot.page()));
+            (unit, object)
         };
         *self.ids.write() = Some(Ids::new(
             kept.iter()
@@ -61,7 +63,7 @@ impl Catalog {
                 // Numbers of rowsets whose pages have yet to be freed are not used again.
                 .chain(owners.into_iter().map(|owner| owner as u64))
                 .filter(|id| id >> 48 == 256),
-            next_object,
+            (next_unit, next_object),
         ));
         kept.retain(|u| u.kind != TO_DROP);
         *self.schemas.write() = self.bases.all()?;

@@ -2,11 +2,12 @@
 
 use super::layouts::is_whole;
 use super::reconcile::{Work, is_base};
+use crate::foreign::broken_keys;
 use furrow_format::catalog::{
     AllocUnit, BaseTable, Column, IndexColumn, IndexStat, MultiReference, ObjectValue, Rowset,
     SYSALLOCUNITS, SYSCOLPARS, SYSIDXSTATS, SYSISCOLS, SYSMULTIOBJREFS, SYSOBJVALUES, SYSROWSETS,
     SYSRSCOLS, SYSSCHOBJS, SYSSEOBJVALUES, SYSSINGLEOBJREFS, SchemaObject, SingleReference,
-    index_column_status, index_status, object_type, unit_kind, value_class,
+    index_status, object_type, rowset_status, unit_kind, value_class,
 };
 use furrow_types::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,16 +54,23 @@ impl Work<'_> {
             let key = (rowset.idmajor, rowset.idminor);
             let columns = layouts.get(&rowset.rowsetid).map_or(&[][..], Vec::as_slice);
             let mine = members_of.get(&key).map_or(&[][..], Vec::as_slice);
-            let in_key = |m: &&&IndexColumn| m.status & index_column_status::KEY != 0;
+            let in_key = |m: &&&IndexColumn| m.tinyprop1 > 0;
             let keyed = mine.iter().filter(in_key).count();
             let numbered = (1..).zip(mine).all(|(number, m)| m.subid == number);
-            let locators = columns
-                .iter()
-                .filter(|c| c.rscolid > mine.len() as i32)
-                .count();
+            // What of the address of the table's row is not among the columns of the index.
             let base = bases.get(&key.0).and_then(|base| layouts.get(base));
-            let base_keys = base.map_or(1, |b| b.iter().filter(|c| c.ordkey > 0).count().max(1));
-            let right = rowset.idminor <= 1 || keyed > 0 && numbered && locators <= base_keys;
+            let address = base.into_iter().flatten().filter(|c| c.ordkey > 0);
+            let address: Vec<i32> = address.map(|c| c.rscolid).collect();
+            let is_other = |id: &&i32| mine.iter().all(|member| member.intprop != **id);
+            let others = match address.is_empty() {
+                true => 1,
+                false => address.iter().filter(is_other).count(),
+            };
+            // A unique index with a shorter key would take its rows for duplicates.
+            let stored = columns.iter().filter(|c| c.ordkey > 0).count();
+            let unique = rowset.status & rowset_status::UNIQUE != 0;
+            let is_key = keyed > 0 && numbered && (!unique || keyed == stored);
+            let right = rowset.idminor <= 1 || is_key && columns.len() == mine.len() + others;
             if !right || !is_whole(&rowset, columns) || !with_unit.contains(&rowset.rowsetid) {
                 gone.insert(key);
             }
@@ -88,7 +96,7 @@ impl Work<'_> {
         }
     }
 
-    fn drop_table(&mut self, id: i32) {
+    pub(super) fn drop_table(&mut self, id: i32) {
         let table = self.name_of(id);
         self.notes.push(format!(
             "The definition of {table} is lost: the table is dropped, with all its rows and indexes."
@@ -215,6 +223,7 @@ impl Work<'_> {
         self.store.remove(&SYSSCHOBJS, |row| {
             int(row, pid) != 0 && !known.contains(&int(row, pid))
         });
+        self.drop_lost_keys();
         let objects = self.store.all::<SchemaObject>();
         ids.retain(|id| objects.binary_search_by_key(id, |o| o.id.into()).is_ok());
         for value in self.store.all::<ObjectValue>() {
@@ -249,6 +258,31 @@ impl Work<'_> {
             let depends = place(table, "depid");
             self.store
                 .remove(table, |row| !ids.contains(&int(row, depends)));
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Foreign keys to tables that are gone, or whose references are incomplete: neither is enforced.
+    fn drop_lost_keys(&mut self) {
+        let objects: Vec<SchemaObject> = self.store.all();
+        let references: Vec<SingleReference> = self.store.all();
+        for key in broken_keys(&objects, &references) {
+            let Some(key) = objects.get(key) else {
+                continue;
+            };
+            let table = self.name_of(key.pid);
+            self.notes.push(format!(
+                "Foreign key {} of {table} lost the table that it references, or its columns: it is dropped. \
+                 Create it again.",
+                key.name
+            ));
+            let gone = i64::from(key.id);
+            self.store.remove(&SYSSCHOBJS, |row| int(row, 0) == gone);
+            for table in [&SYSSINGLEOBJREFS, &SYSMULTIOBJREFS] {
+                let depends = place(table, "depid");
+                self.store.remove(table, |row| int(row, depends) == gone);
+            }
         }
     }
 }

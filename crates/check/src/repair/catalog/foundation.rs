@@ -6,20 +6,20 @@
 //! | header: which database | the headers of the other files; else the boot page's family, or the caller |
 //! | header: last checkpoint | the headers of the other files; else just behind the boot page |
 //! | boot page: the way into the catalog | the page of `sysallocunits` without neighbours |
-//! | boot page: next unit | the greatest number that a page names |
+//! | boot page: next unit | the greatest number that a page names, in use or not |
 //! | boot page: name, number | the caller; else the primary file's name |
 //!
 //! Options that only the boot page has are those of a new database then, and the chain of backups has ended.
 
 use super::survey::Survey;
 use crate::maps::page_at;
-use crate::repair::state::Identity;
+use crate::repair::state::{Identity, Mended};
 use furrow_datafile::{Pages, SourceFile, kind_fault};
 use furrow_format::boot::WRITTEN_VERSION;
 use furrow_format::catalog::{DatabaseFile, SYSALLOCUNITS};
 use furrow_format::{
-    AllocUnitId, BOOT_PAGE, Boot, FileGrowth, FileHeader, FileId, Forks, Lsn, OwnBoot, Page,
-    PageBuf, PageId, PageMut, PageType, SYSTEM_MAPS_UNIT, stamp_checksum,
+    BOOT_PAGE, Boot, FileGrowth, FileHeader, FileId, Forks, Lsn, OwnBoot, Page, PageBuf, PageId,
+    PageMut, PageType, SYSTEM_MAPS_UNIT, stamp_checksum,
 };
 use furrow_io::random;
 use furrow_types::{DateTime, Guid};
@@ -56,13 +56,14 @@ pub(super) fn is_sound(library: &Pages<'_>, files: &[SourceFile]) -> bool {
         && files.iter().all(|file| header(library, file.id).is_some())
 }
 
-/// New contents for the boot page and the headers that cannot be used.
+/// New contents for the boot page and the headers that cannot be used. Without its row in `sysprufiles`, the
+/// filegroup of a secondary file is not known: then nothing is repaired.
 pub(super) fn mend(
     library: &Pages<'_>,
     files: &[SourceFile],
     survey: &Survey,
     identity: &Identity,
-) -> (BTreeMap<PageId, Box<PageBuf>>, Vec<String>) {
+) -> Mended {
     let (mut pages, mut notes) = (BTreeMap::new(), Vec::new());
     let headers: Vec<FileHeader> = files.iter().filter_map(|f| header(library, f.id)).collect();
     let boot = proven(library, BOOT_PAGE, PageType::Boot);
@@ -86,6 +87,9 @@ pub(super) fn mend(
             .file_rows
             .get(&i32::from(file.id.0))
             .map(|row| &row.1);
+        if row.is_none() && file.id != FileId(1) {
+            return without_row(file);
+        }
         let made = header_of(file, row, (binding, checkpoint));
         let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
         if made.format(&mut page).is_ok() {
@@ -102,7 +106,7 @@ pub(super) fn mend(
         let name = identity.name.clone();
         let first = headers.iter().find(|header| header.file == FileId(1));
         let name = name.or_else(|| first.map(|header| header.name.clone()));
-        let made = boot_of(survey, (name, identity.database_id), binding);
+        let made = boot_of(survey, (name, identity), binding);
         let mut page = Box::new([0; furrow_format::PAGE_SIZE]);
         if made.format(&mut page).is_ok() {
             PageMut::new(&mut page).set_lsn(boot_lsn);
@@ -114,7 +118,26 @@ pub(super) fn mend(
             ));
         }
     }
-    (pages, notes)
+    Mended {
+        pages,
+        notes,
+        ..Mended::default()
+    }
+}
+
+/// Nothing is repaired: header and row of a file are lost.
+fn without_row(file: &SourceFile) -> Mended {
+    let lost = format!(
+        "The header of {} (page {}) and the row of the file in sys.sysprufiles are lost: nothing is \
+         repaired. Restore the database from a backup.",
+        file.name,
+        page_at(file.id, 0)
+    );
+    Mended {
+        refused: true,
+        notes: vec![lost],
+        ..Mended::default()
+    }
 }
 
 fn header_of(
@@ -145,15 +168,9 @@ fn header_of(
     }
 }
 
-fn boot_of(
-    survey: &Survey,
-    (name, database_id): (Option<String>, Option<u16>),
-    binding: Guid,
-) -> Boot {
+fn boot_of(survey: &Survey, (name, identity): (Option<String>, &Identity), binding: Guid) -> Boot {
     let catalog = SYSALLOCUNITS.unit_id();
-    let units = survey.units.keys().copied();
-    let users = units.filter(|unit| AllocUnitId(*unit).index_part() >= 256);
-    let next = users.max().map_or(FIRST_UNIT, |unit| (unit >> 16) + 1);
+    let next = (survey.last_unit >> 16) + 1;
     Boot {
         version: WRITTEN_VERSION,
         create_version: WRITTEN_VERSION,
@@ -161,7 +178,7 @@ fn boot_of(
         next_object_id: FIRST_OBJECT,
         created: survey.created.unwrap_or(DateTime::EPOCH),
         name: name.unwrap_or_else(|| "repaired".to_owned()),
-        database_id: database_id.unwrap_or(0),
+        database_id: identity.database_id.unwrap_or(0),
         compatibility: COMPATIBILITY,
         row_version: ROW_VERSION,
         full_backup_lsn: Lsn::ZERO,
@@ -173,7 +190,7 @@ fn boot_of(
         catalog_page: survey.place_of(catalog.0).0,
         next_unit: next.max(FIRST_UNIT),
         own: OwnBoot {
-            clean_shutdown: true,
+            clean_shutdown: !identity.has_log,
             log_incarnation: 1,
             ..OwnBoot::default()
         },

@@ -20,6 +20,7 @@
 //! given to none: then nothing is repaired, and all findings stay ([`Mended::refused`]).
 
 mod drop;
+mod files1;
 mod foundation;
 mod layouts;
 mod names;
@@ -31,7 +32,8 @@ mod units;
 
 pub use survey::BASE_PLACES;
 
-use super::state::{Identity, Loss, Overlay, State};
+use super::state::{Identity, Mended, Overlay, State};
+use crate::base_rows::FILES1_PAGE;
 use crate::examine::{CheckError, examine_base};
 use crate::finding::Finding;
 use crate::options::Options;
@@ -39,7 +41,7 @@ use crate::plan::Plan;
 use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::BASE_TABLES;
+use furrow_format::catalog::{BASE_TABLES, SYSFILES1};
 use furrow_format::{BOOT_PAGE, PageBuf, PageId};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,14 +54,35 @@ const OF_CATALOG: [u32; 2] = [8930, 8992];
 /// Most pages of system tables of other engines in a database of this one: damage may let a page name one.
 const MOST_FOREIGN: u32 = 2;
 
-/// What is to be written, and what is to be said of it.
-#[derive(Debug, Default)]
-pub(super) struct Mended {
-    pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,
-    pub(super) notes: Vec<String>,
-    pub(super) losses: Vec<Loss>,
-    /// Whether the catalog cannot be repaired without loss of tables that may be there: then nothing is.
-    pub(super) refused: bool,
+/// What a database rests on, as far as it is damaged.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Foundation {
+    /// New contents of the boot page and of file headers.
+    pub pages: BTreeMap<PageId, Box<PageBuf>>,
+    /// What was computed, in sentences; or why nothing was.
+    pub notes: Vec<String>,
+    /// Whether it cannot be computed.
+    pub refused: bool,
+}
+
+/// Computes the boot page and the file headers that cannot be used from the other pages of these files. For a
+/// database that is to be read as it is: nothing of it is checked.
+pub fn compute_foundation(
+    source: &dyn PageSource,
+    identity: &Identity,
+    listener: Option<Listener<'_>>,
+) -> Result<Foundation, CheckError> {
+    let (files, library) = (source.files(), Pages::new(source));
+    if foundation::is_sound(&library, &files) {
+        return Ok(Foundation::default());
+    }
+    let seen = survey::survey(&library, &files, listener)?;
+    let mended = foundation::mend(&library, &files, &seen, identity);
+    Ok(Foundation {
+        pages: mended.pages,
+        notes: mended.notes,
+        refused: mended.refused,
+    })
 }
 
 /// Whether findings are of what this module repairs.
@@ -87,12 +110,7 @@ pub(super) fn mend(
         if seen.foreign > MOST_FOREIGN {
             return Ok(Mended::default());
         }
-        let (pages, notes) = foundation::mend(&library, &files, &seen, identity);
-        return Ok(Mended {
-            pages,
-            notes,
-            ..Mended::default()
-        });
+        return Ok(foundation::mend(&library, &files, &seen, identity));
     }
     let boot = library.page(BOOT_PAGE);
     let own = boot.is_some_and(|boot| field::MAGIC.get(&boot).starts_with(b"FURROW"));
@@ -202,8 +220,8 @@ fn gather(state: &mut State<'_>) -> Store {
     found
 }
 
-/// Writes the trees of base tables that have other rows than were found, or that are damaged. The first that
-/// cannot be written, if any: then none may be.
+/// Writes the trees of base tables that have other rows than were found, or that are damaged, and the page of
+/// `sysfiles1`. The first that cannot be written, if any: then none may be.
 fn write(
     state: &mut State<'_>,
     (found, wanted): (&Store, &Store),
@@ -220,6 +238,12 @@ fn write(
         debug_assert_eq!(rows.len(), wanted.len(table.id), "all rows are written");
         if state.write_tree(unit, &rows).is_err() {
             return Some(table.name);
+        }
+    }
+    if !files1::is_right(state) {
+        match files1::page_of(wanted) {
+            Some(page) => state.put(FILES1_PAGE, page),
+            None => return Some(SYSFILES1.name),
         }
     }
     None

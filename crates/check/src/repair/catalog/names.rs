@@ -6,8 +6,9 @@ use furrow_format::catalog::{
     ClassObject, Code, DatabaseFile, IndexStat, PhysicalFilegroup, SchemaObject, class, index_kind,
     index_status, object_type,
 };
-use furrow_format::{FileGrowth, FileHeader, PageNo};
+use furrow_format::{FileGrowth, FileHeader, FileId, PageNo};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// `sysprufiles.status`: growth in percent.
 const PERCENT: i32 = 0x20;
@@ -175,8 +176,10 @@ impl Work<'_> {
                 ..plain
             });
         }
-        let log = self.survey.log.as_ref().filter(|_| !is_known(LOG));
-        if let Some(log) = log {
+        if is_known(LOG) {
+            return;
+        }
+        if let Some(log) = &self.survey.log {
             self.notes.push(format!(
                 "The row of the log {} is put in again.",
                 log.name.trim_end()
@@ -186,7 +189,28 @@ impl Work<'_> {
                 pname: log.filename.trim_end().to_owned(),
                 ..DatabaseFile::plain(LOG, 0, Default::default())
             });
+        } else {
+            self.default_log();
         }
+    }
+
+    /// The log as a database gets it of which nothing is said: beside the primary file, with its name.
+    fn default_log(&mut self) {
+        let mut files = self.files.iter();
+        let primary = files.find(|file| file.id == FileId(1));
+        let primary = Path::new(primary.map_or("", |file| file.name.as_str()));
+        let name = primary.file_stem().unwrap_or_default().to_string_lossy();
+        let name = format!("{name}_log");
+        let path = primary.with_file_name(format!("{name}.ldf"));
+        let path = path.display().to_string();
+        self.notes.push(format!(
+            "No row names the log any more: a row says that it is {path}."
+        ));
+        self.store.put(&DatabaseFile {
+            lname: name,
+            pname: path,
+            ..DatabaseFile::plain(LOG, 0, Default::default())
+        });
     }
 }
 

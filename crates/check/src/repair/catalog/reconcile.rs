@@ -48,7 +48,7 @@ pub(super) fn is_base(id: i32) -> bool {
 impl Work<'_> {
     /// Does all steps; `false` where `goes_on` ended it.
     pub(super) fn reconcile(&mut self, goes_on: &dyn Fn() -> bool) -> bool {
-        let steps: [fn(&mut Self); 11] = [
+        let steps: [fn(&mut Self); 12] = [
             Work::definitions,
             Work::lost_rowsets,
             Work::lost_units,
@@ -57,6 +57,7 @@ impl Work<'_> {
             Work::lost_layouts,
             Work::lost_objects,
             Work::lost_columns,
+            Work::lost_tables,
             Work::drop_incomplete,
             Work::drop_orphans,
             Work::lost_names,

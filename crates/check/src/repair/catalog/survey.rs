@@ -3,6 +3,7 @@
 //!
 //! All pages in use are read once, front to back. Nothing here relies on a link or on the boot page.
 
+use crate::base_rows::{LOG, rows_on};
 use crate::examine::CheckError;
 use crate::maps::{Maps, page_at};
 use crate::{Listener, Progress};
@@ -10,19 +11,17 @@ use furrow_datafile::{Pages, SourceFile, kind_fault};
 use furrow_format::BOOT_PAGE;
 use furrow_format::boot::field;
 use furrow_format::catalog::{
-    AllocUnit, BASE_TABLES, BaseRow, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
-    SYSSCHOBJS, SchemaObject,
+    AllocUnit, BASE_TABLES, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES, SYSSCHOBJS,
+    SchemaObject,
 };
-use furrow_format::{
-    Iam, Lsn, Page, PageBuf, PageId, PageType, PfsByte, Record, Status, fixed_page_type,
-};
+use furrow_format::{Iam, Lsn, Page, PageBuf, PageId, PageType, fixed_page_type};
 use furrow_types::DateTime;
 use std::collections::BTreeMap;
 
 /// Pages between two looks whether the repair was cancelled.
 const LOOK_PAGES: u32 = 1024;
-/// The number of the log.
-const LOG: i16 = 2;
+/// The index part of the ids of users' units.
+const USERS_PART: u16 = 256;
 
 /// Where every database has its base tables: table, page of the root, first IAM page, in file 1. A database
 /// is created in this order, and roots never move. Proof: `base_tables_lie_where_every_database_has_them`
@@ -80,6 +79,8 @@ const UNSEEN: SeenUnit = SeenUnit {
 /// What was seen.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
+    /// The greatest id of a unit of users that any page names, in use or not.
+    pub(super) last_unit: u64,
     /// Units by their ids.
     pub(super) units: BTreeMap<u64, SeenUnit>,
     /// Rows of `sysallocunits`, wherever they lie.
@@ -128,10 +129,15 @@ pub(super) fn survey(
                 return Err(CheckError::Cancelled);
             }
             let id = page_at(file.id, number);
-            let in_use = maps.pfs(id).is_none_or(PfsByte::is_allocated);
             let fixed = fixed_page_type(id.page).is_some();
-            if let Some((page, Ok(_))) = library.get(id).filter(|_| in_use || fixed) {
-                seen.take(id, fixed, &page);
+            if let Some((page, Ok(_))) = library.get(id) {
+                let unit = Page::new(&page).unit();
+                if !fixed && unit.index_part() == USERS_PART {
+                    seen.last_unit = seen.last_unit.max(unit.0);
+                }
+                if fixed || maps.is_in_use(id) {
+                    seen.take(id, fixed, &page);
+                }
             }
         }
     }
@@ -144,19 +150,6 @@ fn newer<K: Ord, R>(rows: &mut BTreeMap<K, (Lsn, R)>, key: K, lsn: Lsn, row: R) 
         Some((known, _)) if *known >= lsn => {}
         _ => drop(rows.insert(key, (lsn, row))),
     }
-}
-
-/// The rows of a page of a base table.
-fn rows_on<R: BaseRow>(page: &PageBuf) -> Vec<R> {
-    let Ok(layout) = R::TABLE.row_layout() else {
-        return Vec::new();
-    };
-    let live = |bytes: &&[u8]| !Status(bytes.first().copied().unwrap_or(0)).is_ghost();
-    let records = Page::new(page).records().map(|(_, bytes)| bytes);
-    let values = records
-        .filter(live)
-        .filter_map(|bytes| R::TABLE.decode_row(&layout, Record::data(bytes)?));
-    values.filter_map(R::from_values).collect()
 }
 
 /// Where every database has a base table.

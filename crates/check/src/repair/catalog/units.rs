@@ -4,19 +4,31 @@
 //! 1. *A unit is given to a rowset only if no other could be meant*: one rowset without a unit has rows of
 //!    this kind and size, and one unit without a row has such pages. A unit without rows is given only if it
 //!    is the only one without a row. Otherwise the catalog is not repaired, for the rows of a table would go.
+//! 2. *A table without a rowset is dropped only if no page can be one of its rows*: while a unit with rows
+//!    belongs to no rowset, nothing is repaired. Proof:
+//!    `tables_that_lost_rowset_and_index_rows_are_not_freed`
+//!    (engine).
 
 use super::reconcile::{Work, is_base};
-use furrow_format::catalog::{AllocUnit, IndexStat, Rowset, unit_kind};
+use super::survey::SeenUnit;
+use furrow_format::catalog::{AllocUnit, IndexStat, Rowset, SchemaObject, object_type, unit_kind};
 use furrow_format::{AllocUnitId, PageId};
 use std::collections::BTreeSet;
+
+/// `sysallocunits.type` of a unit that is being dropped.
+const TO_DROP: u8 = 0;
+
+/// Whether a unit is of a table of users.
+fn of_users(id: u64) -> bool {
+    AllocUnitId(id).index_part() >= 256
+}
 
 impl Work<'_> {
     /// Units of users that have an IAM page, and no row.
     fn free_units(&self, rows: &[AllocUnit]) -> Vec<u64> {
         let named: BTreeSet<i64> = rows.iter().map(|unit| unit.auid).collect();
         let free = self.survey.units.iter().filter(|(id, seen)| {
-            let of_users = AllocUnitId(**id).index_part() >= 256;
-            of_users && !named.contains(&(**id as i64)) && !seen.first_iam.is_none()
+            of_users(**id) && !named.contains(&(**id as i64)) && !seen.first_iam.is_none()
         });
         free.map(|(id, _)| *id).collect()
     }
@@ -53,12 +65,15 @@ impl Work<'_> {
                 given.insert((rowset.rowsetid, *id));
             }
         }
-        let open = |id: &&u64| {
-            let seen = self.survey.units.get(*id);
-            let data = seen.is_some_and(|seen| seen.is_data || seen.leaf_min.is_none());
-            data && given.iter().all(|(_, unit)| unit != *id)
+        // Without its IAM page a unit cannot be given to a table. Its pages are rows all the same.
+        let named: BTreeSet<i64> = rows.iter().map(|unit| unit.auid).collect();
+        let open = |(id, seen): (&u64, &SeenUnit)| {
+            let is_left = !seen.any.is_none() || free.contains(id);
+            let data = seen.is_data || seen.leaf_min.is_none();
+            let lone = !named.contains(&(*id as i64)) && of_users(*id);
+            lone && is_left && data && given.iter().all(|(_, unit)| unit != id)
         };
-        let has_open = free.iter().any(|id| open(&id));
+        let has_open = self.survey.units.iter().any(open);
         for rowset in &lost {
             let unit = given.iter().find(|(owner, _)| *owner == rowset.rowsetid);
             match unit {
@@ -72,6 +87,43 @@ impl Work<'_> {
                 }
                 None => {}
             }
+        }
+    }
+
+    /// Tables that no rowset and no index is left of: they are dropped, unless pages of rows are left whose
+    /// table is not known.
+    pub(super) fn lost_tables(&mut self) {
+        let rowsets: Vec<Rowset> = self.store.all();
+        let stats: Vec<IndexStat> = self.store.all();
+        let bases = rowsets.iter().filter(|r| r.idminor <= 1).map(|r| r.idmajor);
+        let in_stats = stats.iter().filter(|s| s.indid <= 1 && s.rowset != 0);
+        let bases: BTreeSet<i32> = bases.chain(in_stats.map(|s| s.id)).collect();
+        let mut lost: Vec<SchemaObject> = self.store.all();
+        lost.retain(|o| o.kind == object_type::USER_TABLE && !bases.contains(&o.id));
+        if lost.is_empty() {
+            return;
+        }
+        let owners = rowsets.iter().map(|rowset| rowset.rowsetid);
+        let owners: BTreeSet<i64> = owners.chain(stats.iter().map(|s| s.rowset)).collect();
+        let rows: Vec<AllocUnit> = self.store.all();
+        let owned = rows
+            .iter()
+            .filter(|unit| unit.kind == TO_DROP || owners.contains(&unit.ownerid));
+        let owned: BTreeSet<i64> = owned.map(|unit| unit.auid).collect();
+        let lone = |(id, seen): (&u64, &SeenUnit)| {
+            of_users(*id) && !seen.any.is_none() && !owned.contains(&(*id as i64))
+        };
+        if self.survey.units.iter().any(lone) {
+            let names: Vec<String> = lost.iter().map(|table| self.name_of(table.id)).collect();
+            self.refusals.push(format!(
+                "Which pages are those of {} cannot be decided: the catalog is not repaired. Restore the \
+                 database from a backup.",
+                names.join(", ")
+            ));
+            return;
+        }
+        for table in lost {
+            self.drop_table(table.id);
         }
     }
 

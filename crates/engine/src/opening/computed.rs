@@ -1,0 +1,126 @@
+//! EMERGENCY of a database whose boot page or file headers are damaged: they are computed from the other
+//! pages (`furrow_check::compute_foundation`), and are read from memory. Nothing is written.
+
+use crate::files::{Candidate, Patched, Patches, RestingFile, RestingFiles, open_error, read_boot};
+use crate::shared::Shared;
+use furrow_check::{CheckError, Foundation, Identity, compute_foundation};
+use furrow_datafile::{DataFiles, PageSource, SourceError, SourceFile};
+use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageNo};
+use furrow_io::{Access, File, Open};
+use furrow_tables::EngineError;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Files whose numbers are known: their first pages may be damaged.
+#[derive(Default)]
+struct RawFiles(BTreeMap<FileId, (SourceFile, Arc<dyn File>)>);
+
+impl RawFiles {
+    fn add(&mut self, id: FileId, file: &Arc<dyn File>) -> Result<(), EngineError> {
+        let pages = file.len_bytes()? / PAGE_SIZE as u64;
+        let known = SourceFile {
+            id,
+            name: file.path().display().to_string(),
+            pages: u32::try_from(pages).unwrap_or(u32::MAX),
+        };
+        self.0.insert(id, (known, Arc::clone(file)));
+        Ok(())
+    }
+}
+
+impl PageSource for RawFiles {
+    fn files(&self) -> Vec<SourceFile> {
+        self.0.values().map(|(known, _)| known.clone()).collect()
+    }
+
+    fn read(&self, file: FileId, first: PageNo, into: &mut [PageBuf]) -> Result<(), SourceError> {
+        let past_end = SourceError::PastEnd { file, page: first };
+        let (_, file) = self.0.get(&file).ok_or(past_end)?;
+        let offset = u64::from(first.0) * PAGE_SIZE as u64;
+        Ok(file.read_at(offset, into.as_flattened_mut())?)
+    }
+}
+
+fn computed(files: &RawFiles, identity: &Identity) -> Result<Foundation, EngineError> {
+    let goes_on = |_| !furrow_observe::task::is_cancelled();
+    let computed =
+        compute_foundation(files, identity, Some(&goes_on)).map_err(|error| match error {
+            CheckError::Cancelled => EngineError::cancelled(),
+            other => EngineError::Damaged(other.to_string()),
+        })?;
+    match computed.refused {
+        true => Err(EngineError::Damaged(computed.notes.join(" "))),
+        false => Ok(computed),
+    }
+}
+
+/// A file with what was computed of it.
+fn patched(
+    file: Arc<dyn File>,
+    (id, path): (FileId, &Path),
+    computed: &Foundation,
+) -> Result<RestingFile, EngineError> {
+    let own = computed.pages.iter().filter(|(page, _)| page.file == id);
+    let pages: Patches = own
+        .map(|(page, bytes)| (page.page, bytes.clone()))
+        .collect();
+    RestingFile::proven(Patched::wrap(file, pages), path, id)
+}
+
+/// Opens the primary file, and says what of it was computed.
+pub(super) fn open_primary(
+    shared: &Shared,
+    primary: &Path,
+    identity: &Identity,
+) -> Result<(RestingFiles, Vec<String>), EngineError> {
+    let file = shared.volume.open(primary, Open::ReadOnly, Access::Data);
+    let file = file.map_err(|e| open_error(primary, &e))?;
+    let mut files = RawFiles::default();
+    files.add(FileId(1), &file)?;
+    let computed = computed(&files, identity)?;
+    let file = patched(file, (FileId(1), primary), &computed)?;
+    Ok((RestingFiles::of(file), computed.notes))
+}
+
+/// Adds a secondary file whose header is damaged, if it lies where the catalog says and its PFS page has its
+/// number. Says what of it was computed; `None` where it is not that file.
+pub(super) fn add_file(
+    shared: &Shared,
+    files: &mut RestingFiles,
+    (id, path): (FileId, &Path),
+    identity: &Identity,
+) -> Result<Option<Vec<String>>, EngineError> {
+    let Ok(file) = shared.volume.open(path, Open::ReadOnly, Access::Data) else {
+        return Ok(None);
+    };
+    if !matches!(DataFiles::new().add(Arc::clone(&file)), Ok(number) if number == id) {
+        return Ok(None);
+    }
+    let mut all = RawFiles::default();
+    for (known, resting) in &files.files {
+        all.add(FileId(*known), &resting.file)?;
+    }
+    all.add(id, &file)?;
+    let computed = computed(&all, identity)?;
+    let file = patched(file, (id, path), &computed)?;
+    files.files.insert(id.0, file);
+    Ok(Some(computed.notes))
+}
+
+/// The first file of a closed database whose header or boot page cannot be used, not even with what its
+/// double-write file has.
+pub(crate) fn first_damaged<'p>(
+    shared: &Shared,
+    paths: &'p BTreeMap<FileId, PathBuf>,
+) -> Option<&'p Path> {
+    let is_damaged = |id: FileId, path: &Path| {
+        let Ok(file) = Candidate::open(&*shared.volume, path, id) else {
+            return false;
+        };
+        file.header().is_err() || id == FileId(1) && read_boot(&file, path).is_err()
+    };
+    let mut all = paths.iter();
+    all.find(|(id, path)| is_damaged(**id, path))
+        .map(|(_, path)| path.as_path())
+}
