@@ -61,7 +61,9 @@ pub use backup::{
 };
 pub use checking::{Checked, SnapshotInfo};
 pub use database::{ClientSink, Database, Session};
-pub use files::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, directory_error, log_name};
+pub use files::{
+    DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, directory_error, file_path, log_name,
+};
 pub use furrow_pool::{BufferDescriptor, BufferHeader, thread_read_ahead};
 pub use furrow_space::{FileUsage, PageCounts};
 pub use furrow_tables::{

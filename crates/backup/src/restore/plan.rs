@@ -5,7 +5,7 @@ use crate::BackupError;
 use crate::error::shown;
 use crate::media::{BackupKind, SetFile, SetFork, SetInfo};
 use crate::run::Parts;
-use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring};
+use furrow_engine::{DatabaseState, Instance, RestoreFile, RestoreSpec, Restoring, file_path};
 use furrow_format::{FileId, Fork, Forks, Lsn};
 use furrow_messages::Message;
 use furrow_types::Guid;
@@ -115,7 +115,10 @@ pub(super) fn spec_of(
     let mut claimed: BTreeMap<PathBuf, &SetFile> = BTreeMap::new();
     for file in &info.files {
         let moved = request.moves.iter().find(|m| is(&m.0, file));
-        let path = moved.map_or_else(|| PathBuf::from(&file.path), |m| m.1.clone());
+        let path = match moved {
+            Some((_, to)) => file_path(to)?,
+            None => PathBuf::from(&file.path),
+        };
         if looked_at(file) {
             if let Some(other) = claimed.insert(path.clone(), file) {
                 return Err(claimed_twice(&path, other, file));

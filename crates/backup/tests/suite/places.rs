@@ -12,7 +12,7 @@ use furrow_io::{Access, AlignedBuf, Open};
 use std::path::{Path, PathBuf};
 
 /// RESTORE DATABASE with these places.
-fn restored_to(
+pub fn restored_to(
     world: &World,
     (from, name): (&BackupRequest, &str),
     (moves, replace): (&[(&str, &str)], bool),
@@ -43,8 +43,13 @@ fn notes_are_there(world: &World) {
     assert!(bytes.len() == 8192 && bytes.iter().all(|b| *b == 0x4E));
 }
 
-fn is_there(world: &World, path: &str) -> bool {
+pub fn is_there(world: &World, path: &str) -> bool {
     world.volume.exists(Path::new(path)).unwrap()
+}
+
+/// A place whose name has so many letters.
+fn long_name(letters: usize) -> String {
+    format!("d/{}", "n".repeat(letters))
 }
 
 #[test]
@@ -128,6 +133,23 @@ fn a_restore_that_is_refused_leaves_the_database_that_it_would_replace() {
         let nowhere = restored_to(&world, (&full, "test"), (&nowhere, replace)).unwrap_err();
         assert_eq!(numbers(&nowhere), [5133], "{replace}");
     }
+    // A directory, an empty one, names that the file system does not take.
+    world.volume.create_dir(Path::new("e")).unwrap();
+    let (long, guard) = (long_name(256), long_name(253));
+    for (place, replace, number) in [
+        ("d", true, 5170),
+        ("e", true, 5170),
+        ("d/", true, 5105),
+        (&long, true, 5105),
+        (&long, false, 5105),
+        // Its double-write file.
+        (&guard, true, 5105),
+    ] {
+        let refused = restored_to(&world, (&full, "test"), (&[("more", place)], replace));
+        let refused = numbers(&refused.unwrap_err());
+        assert_eq!(refused, [number], "{place} {replace}");
+    }
+    assert!(is_there(&world, "e"));
     let db = world.instance.database("test").unwrap();
     assert_eq!(ids(&db, "t"), [1]);
     drop(db);
@@ -162,6 +184,12 @@ fn a_file_that_is_restored_takes_no_place_of_another_file() {
     for replace in [false, true] {
         let nowhere = to("none/more.ndf", replace).unwrap_err();
         assert_eq!(numbers(&nowhere), [5133], "{replace}");
+        assert!(is_there(&world, "d/more.ndf"));
+    }
+    let long = long_name(256);
+    for (place, replace, number) in [("d", true, 5170), (&long, true, 5105), (&long, false, 5105)] {
+        let refused = numbers(&to(place, replace).unwrap_err());
+        assert_eq!(refused, [number], "{place} {replace}");
         assert!(is_there(&world, "d/more.ndf"));
     }
     to("d/g.ndf", true).unwrap();

@@ -30,7 +30,7 @@ impl Listener for Silent {
     fn files_done(&mut self, _: u16, _: &[FilePages]) {}
 }
 
-fn config() -> InstanceConfig {
+pub fn config() -> InstanceConfig {
     InstanceConfig {
         directory: Some("inst".into()),
         pool_pages: 2048,
@@ -45,9 +45,12 @@ pub fn world() -> World {
 
 /// The same with another log.
 pub fn world_with(log: FileSpec) -> World {
-    let volume = MemoryVolume::new();
+    world_on(Arc::new(MemoryVolume::new()), log)
+}
+
+/// The same on a volume.
+pub fn world_on(volume: Arc<dyn Volume>, log: FileSpec) -> World {
     volume.create_dir(Path::new("d")).unwrap();
-    let volume: Arc<dyn Volume> = Arc::new(volume);
     let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
     let more = FileSpec::new("more", "d/more.ndf").size_mb(2);
     let spec = DatabaseSpec::new("test", FileSpec::new("data", "d/data.mdf").size_mb(4))

@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! 1. [`file_path`] is applied once, where a path enters the engine (CREATE DATABASE, ADD FILE, MODIFY FILE,
-//!    FOR ATTACH). The file is opened by its result; the catalog and the instance's list store its result.
+//!    FOR ATTACH, MOVE of RESTORE). The file is opened by its result; the catalog and the instance's list
+//!    store its result.
 //! 2. The result survives the catalog: `sysfiles1` pads names with blanks to 260 characters and
 //!    `sysprufiles` stores at most 260, so that a path has no blanks at its end and is no longer than that.
 //! 3. The result is text: the catalog and the instance's list store no other bytes.
@@ -17,7 +18,7 @@ const MAX_COMPONENT_BYTES: usize = 255;
 
 /// The path of a file as it is opened and stored: without blanks at its end, as SQL Server takes file names.
 /// 1036 for an empty path, 5105 for one that is too long, names no file, or is no text.
-pub(crate) fn file_path(written: &Path) -> Result<PathBuf, EngineError> {
+pub fn file_path(written: &Path) -> Result<PathBuf, EngineError> {
     let refused = || EngineError::refused(5105, &[written.display().to_string().into()]);
     let text = written.to_str().ok_or_else(refused)?.trim_end_matches(' ');
     if text.is_empty() {

@@ -27,12 +27,13 @@ mod unsynced;
 
 pub(crate) use book::{AbsentEntry, BackupTurn, FileBook, FileEntry, GroupEntry, LogEntry};
 pub(crate) use candidate::{Candidate, put_images_back};
-pub(crate) use file_path::file_path;
+pub use file_path::file_path;
 pub(crate) use metered::Metered;
 pub(crate) use patched::{Patched, Patches};
 pub(crate) use physical::{
-    Guarded, Made, bears, check_free, double_write_path, head_of, is_own, is_own_boot, open_error,
-    read_boot, read_header, remove_any, remove_own, repair_path,
+    Guarded, Made, bears, check_directory, check_free, double_write_path, head_of, is_own,
+    is_own_boot, name_too_long, open_error, read_boot, read_header, remove_any, remove_own,
+    repair_path,
 };
 pub(crate) use resting::{RestingFile, RestingFiles};
 pub(crate) use rows::{

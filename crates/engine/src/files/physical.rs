@@ -7,7 +7,9 @@ use furrow_format::{
     BOOT_PAGE, Boot, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, PageType,
     admit,
 };
-use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, read_around};
+use furrow_io::{
+    Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, random, read_around,
+};
 use furrow_messages::{Arg, Message};
 use furrow_tables::{EngineError, os_error};
 use furrow_types::Guid;
@@ -125,6 +127,18 @@ pub(crate) fn check_free(volume: &dyn Volume, path: &Path, state: u8) -> Result<
     }
 }
 
+/// Whether files can be made in the directory of a file that is there: one is made and removed again.
+pub(crate) fn check_directory(
+    volume: &dyn Volume,
+    path: &Path,
+    state: u8,
+) -> Result<(), EngineError> {
+    let probe = path.with_file_name(Guid(random::guid_v4()).to_string());
+    let made = volume.open(&probe, Open::Create, Access::Data);
+    made.map_err(|e| create_error(volume, path, &e, state))?;
+    Ok(volume.remove(&probe)?)
+}
+
 fn shown(path: &Path) -> Arg {
     path.display().to_string().into()
 }
@@ -156,7 +170,7 @@ fn create_error(volume: &dyn Volume, path: &Path, e: &IoError, state: u8) -> Eng
 }
 
 /// 5105: the file system takes no name as long as this.
-fn name_too_long(path: &Path) -> EngineError {
+pub(crate) fn name_too_long(path: &Path) -> EngineError {
     EngineError::refused(5105, &[shown(path)])
 }
 

@@ -10,10 +10,12 @@
 //!    `a_differential_backup_goes_over_a_file_that_was_renamed`.
 //! 2. What can be refused is refused before the log goes ([`Instance::may_take_differential`]). Proof:
 //!    `a_new_file_of_a_differential_backup_takes_no_place_of_another_file`.
+//! 3. The list names a file until it is removed: a full restore and DROP DATABASE remove it after a crash.
+//!    Proof: `a_power_loss_in_a_differential_restore_leaves_no_file_that_nothing_removes`.
 
 use super::Instance;
 use super::restore::{RestoreSpec, RestoredPages, Restoring, plan_of};
-use super::restored_files::{Places, make_files, with_log};
+use super::restored_files::{Places, make_files, places_of, with_log};
 use super::roll_forward::left_out_too;
 use crate::files::{FilePlan, remove_any, remove_own};
 use crate::shared::{DatabaseList, Listed};
@@ -22,7 +24,6 @@ use furrow_io::sync::Mutex;
 use furrow_log::LogImage;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
-use std::path::PathBuf;
 
 /// What a differential backup makes of the files of a database that is RESTORING.
 struct Turnover {
@@ -39,17 +40,17 @@ impl Turnover {
         self.stay.iter().any(|there| there.id == plan.id)
     }
 
-    fn new_paths(&self) -> Vec<&PathBuf> {
-        let new = self.layout.iter().filter(|plan| !self.stays(plan));
-        new.map(|plan| &plan.path).collect()
+    fn new_plans(&self) -> impl Iterator<Item = &FilePlan> {
+        self.layout.iter().filter(|plan| !self.stays(plan))
     }
 
     /// A new file takes no place of another file, but for that of one that goes.
-    fn places(&self, binding: [u8; 16], replace: bool) -> Places<'_> {
+    fn places(&self, listed: &Listed, replace: bool) -> Places<'_> {
         Places {
-            new: self.new_paths(),
+            new: places_of(self.new_plans()),
             own: self.gone.iter().map(|plan| plan.path.clone()).collect(),
-            binding: Some(Guid(binding)),
+            binding: Some(Guid(listed.binding)),
+            database: Some(listed.id),
             replace,
             ..Places::default()
         }
@@ -103,7 +104,7 @@ impl Instance {
         let mut listed = restoring.listed.clone();
         listed.absent.files.extend(left_out_too(&listed, spec));
         let turnover = restoring.turnover(&listed, spec)?;
-        let places = turnover.places(listed.binding, spec.replace);
+        let places = turnover.places(&listed, spec.replace);
         self.places_are_free(list, &places)?;
         LogImage::check(spec.log_sector_bytes, &spec.vlfs)?;
         Ok(turnover)
@@ -132,21 +133,25 @@ impl Instance {
         listed.link.forks = spec.forks.clone();
         // The log that an interrupted recovery has written goes.
         listed.absent.point = Lsn::ZERO;
-        list.change(|all| {
-            all.retain(|d| d.id != listed.id);
-            all.push(listed.clone());
-        })?;
+        // The files that go belong to the database until they are removed.
+        let mut with_gone = listed.clone();
+        let gone = turnover.gone.iter().map(|plan| plan.path.clone());
+        with_gone.paths.extend(gone);
+        list.change(|all| with_gone.note_in(all))?;
         self.enter_restoring(&listed);
         let volume = &*self.shared.volume;
         for plan in &turnover.gone {
             remove_own(volume, &plan.path, Guid(listed.binding))?;
         }
-        for path in turnover.new_paths().into_iter().filter(|_| spec.replace) {
-            remove_any(volume, path)?;
+        for plan in turnover.new_plans().filter(|_| spec.replace) {
+            remove_any(volume, &plan.path)?;
         }
         let log = (listed.binding, spec.log_sector_bytes, &*spec.vlfs);
         let made = make_files(volume, &listed.layout, log, &|plan| turnover.stays(plan));
         let (files, log) = with_log(made?)?;
+        if !turnover.gone.is_empty() {
+            list.change(|all| listed.clone().note_in(all))?;
+        }
         drop(list);
         let restoring = Restoring {
             listed,

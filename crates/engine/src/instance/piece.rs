@@ -19,7 +19,7 @@ use super::Instance;
 use super::join::{Ready, count_as_changed, rebind};
 use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
 use super::restore_files::needs_of;
-use super::restored_files::{Places, make_files, with_log};
+use super::restored_files::{Places, make_files, places_of, with_log};
 use crate::checking::hidden_number;
 use crate::database::{Database, Registration};
 use crate::files::{Candidate, FileBook, FilePlan, open_error, remove_any, remove_own};
@@ -161,9 +161,10 @@ impl Instance {
         let mut list = self.shared.list.lock();
         let own = Guid(listed.binding);
         let places = Places {
-            new: piece.layout.iter().map(|plan| &plan.path).collect(),
+            new: places_of(&piece.layout),
             binding: Some(own),
-            exempt: Some(listed.id),
+            database: Some(listed.id),
+            pieces_go: true,
             leftovers: true,
             replace,
             ..Places::default()

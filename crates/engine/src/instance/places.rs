@@ -2,21 +2,30 @@
 //!
 //! # Invariants
 //! 1. A restore removes no file of another database: not of one that is open, not one that the list of
-//!    databases names, and not one with the binding of a database of the list that is not open. The list
-//!    names the primary file of such a database alone. Proofs:
+//!    databases names, and not one with the binding of a database of the list. The list names the primary
+//!    file of most databases alone, and a path can be written in several ways. This holds also at a place of
+//!    the database itself: its file may be lost, and another database may have taken the place. Proofs:
+//!    `a_restore_removes_no_file_of_another_database_at_an_old_place_of_its_own`,
+//!    `a_file_restore_removes_no_file_of_another_database_at_the_old_place`,
+//!    `a_file_of_an_open_database_is_recognised_under_another_path`,
+//!    `a_restore_takes_no_file_of_an_attached_copy_of_the_database`,
+//!    `a_restore_elsewhere_leaves_the_file_that_an_attached_copy_has_at_an_old_place`,
 //!    `files_that_come_back_take_no_place_of_a_database_that_is_open`,
 //!    `a_restore_with_replace_takes_no_file_of_a_database_that_is_not_open`.
 
 use super::Instance;
-use super::restored_files::TAKEN_STATE;
-use crate::files::{Made, bears, double_write_path, head_of, repair_path, undo_file_is_of};
+use crate::files::{
+    Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_of,
+};
 use crate::shared::{DatabaseList, Listed, Phase};
-use furrow_format::DatabaseId;
-use furrow_io::Access;
+use furrow_io::{Access, IoErrorKind, Open, Volume};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::path::{Path, PathBuf};
+
+/// State of 5170 in RESTORE.
+pub(super) const TAKEN_STATE: u8 = 4;
 
 /// A file and the ones that lie beside it.
 fn with_neighbours(path: &Path) -> [PathBuf; 3] {
@@ -38,13 +47,32 @@ fn removed_with(path: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// Whether a file lies at a path where something lies.
+pub(super) fn is_regular(volume: &dyn Volume, path: &Path) -> bool {
+    match volume.open(path, Open::ReadOnly, Access::Data) {
+        Err(e) => !matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::NotRegular(_)),
+        Ok(_) => true,
+    }
+}
+
+/// What of a database does not count as used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exempt {
+    /// Everything counts.
+    Nothing,
+    /// The pieces and the undo file of this database.
+    Pieces(u16),
+    /// All files of this database.
+    All(u16),
+}
+
 /// 1834: a database uses this file.
 fn in_use(path: &Path, user: &str) -> EngineError {
     EngineError::refused(1834, &[path.display().to_string().into(), user.into()])
 }
 
 /// 5170: a file lies there already.
-fn taken(path: &Path) -> EngineError {
+pub(super) fn taken(path: &Path) -> EngineError {
     let args = [path.display().to_string().into()];
     EngineError::of(Message::new(5170, &args).with_state(TAKEN_STATE))
 }
@@ -65,21 +93,25 @@ pub struct StandbyPlan<'a> {
 }
 
 impl Instance {
-    /// The database that uses a file, or one that lies beside it: it is open, or in the list. What the
-    /// database `own` has made for a restore that goes on does not count.
-    fn user_of(&self, list: &DatabaseList, path: &Path, own: Option<u16>) -> Option<String> {
+    /// The database that uses a file, or one that lies beside it: it is open, or in the list.
+    fn user_of(&self, list: &DatabaseList, path: &Path, exempt: Exempt) -> Option<String> {
         let wanted = with_neighbours(path);
         let meets = |used: &PathBuf| with_neighbours(used).iter().any(|p| wanted.contains(p));
         let databases = self.databases.read();
         let open = databases.values().find(|entry| {
             let open = entry.database.as_ref();
-            open.is_some_and(|d| d.all_paths().iter().any(meets))
+            exempt != Exempt::All(entry.id.0)
+                && open.is_some_and(|d| d.all_paths().iter().any(meets))
         });
         if let Some(open) = open {
             return Some(open.name.clone());
         }
-        let listed = list.databases.iter().find(|listed| {
-            let others = own != Some(listed.id);
+        let mut all = list.databases.iter();
+        let listed = all.find(|listed| {
+            if exempt == Exempt::All(listed.id) {
+                return false;
+            }
+            let others = exempt != Exempt::Pieces(listed.id);
             let undo = (others && listed.phase == Phase::Standby).then_some(&listed.link.undo);
             let pieces = listed.absent.piece_paths();
             listed.paths.iter().any(meets)
@@ -91,53 +123,66 @@ impl Instance {
     }
 
     /// 1834 for a path that a database uses.
-    pub(super) fn refuse_used<'p>(
+    pub(super) fn refuse_used(
         &self,
         list: &DatabaseList,
-        mut paths: impl Iterator<Item = &'p PathBuf>,
-        own: Option<u16>,
+        path: &Path,
+        exempt: Exempt,
     ) -> Result<(), EngineError> {
-        let user = paths.find_map(|path| Some((path, self.user_of(list, path, own)?)));
-        user.map_or(Ok(()), |(path, user)| Err(in_use(path, &user)))
+        let user = self.user_of(list, path, exempt);
+        user.map_or(Ok(()), |user| Err(in_use(path, &user)))
     }
 
-    /// 1834 for a path at which a file of a database lies that is not open: its binding says so. Files with
-    /// the binding `own` do not count.
-    pub(super) fn refuse_closed<'p>(
+    /// 1834 for a path at which a file with the binding of a database of the list lies that is not `own`.
+    pub(super) fn refuse_bound(
         &self,
         list: &DatabaseList,
-        paths: impl Iterator<Item = &'p PathBuf>,
-        own: Option<Guid>,
+        path: &Path,
+        (own, exempt): (Option<u16>, Exempt),
     ) -> Result<(), EngineError> {
-        let closed = self.closed(list, own);
-        if closed.is_empty() {
-            return Ok(());
-        }
-        for path in paths {
-            for file in removed_with(path) {
-                if !self.shared.volume.exists(&file)? {
-                    continue;
-                }
-                let head = head_of(&*self.shared.volume, &file)?;
-                let user = closed.iter().find(|d| bears(&head, Guid(d.binding)));
-                if let Some(user) = user {
-                    return Err(in_use(path, &user.name));
-                }
+        let volume = &*self.shared.volume;
+        for file in removed_with(path) {
+            if !volume.exists(&file)? || !is_regular(volume, &file) {
+                continue;
+            }
+            let head = head_of(volume, &file)?;
+            let mut others = Self::others(list, own, exempt);
+            let user = others.find(|d| bears(&head, Guid(d.binding)));
+            if let Some(user) = user {
+                return Err(in_use(path, &user.name));
             }
         }
         Ok(())
     }
 
-    /// The databases of the list that are not open, but for the one with the binding `own`.
-    fn closed<'l>(&self, list: &'l DatabaseList, own: Option<Guid>) -> Vec<&'l Listed> {
-        let databases = self.databases.read();
-        let is_open = |listed: &Listed| {
-            let mut open = databases.values().filter(|e| e.database.is_some());
-            open.any(|e| e.id == DatabaseId(listed.id))
-        };
-        let others = list.databases.iter();
-        let others = others.filter(|d| own != Some(Guid(d.binding)));
-        others.filter(|d| !is_open(d)).collect()
+    /// Whether a file of another database than this one lies at a path.
+    pub(super) fn is_of_another(
+        &self,
+        list: &DatabaseList,
+        path: &Path,
+        own: &Listed,
+    ) -> Result<bool, EngineError> {
+        let exempt = Exempt::All(own.id);
+        let used = self.refuse_used(list, path, exempt);
+        let used = used.and_then(|()| self.refuse_bound(list, path, (Some(own.id), exempt)));
+        match used {
+            Err(e) if e.has(1834) => Ok(true),
+            other => other.map(|()| false),
+        }
+    }
+
+    /// The databases of the list, but for the one that is restored. Another one may be an attached copy of it
+    /// and have the same binding: what has that binding at a place of the restored database is its own.
+    fn others(
+        list: &DatabaseList,
+        own: Option<u16>,
+        exempt: Exempt,
+    ) -> impl Iterator<Item = &Listed> {
+        let restored = list.databases.iter().find(|d| own == Some(d.id));
+        let binding = restored.map(|d| d.binding);
+        let at_own_place = matches!(exempt, Exempt::All(_));
+        let others = list.databases.iter().filter(move |d| own != Some(d.id));
+        others.filter(move |d| !(at_own_place && binding == Some(d.binding)))
     }
 
     /// Whether an open database has this file.
@@ -160,11 +205,12 @@ impl Instance {
         if plan.files.iter().any(is_file) {
             return Err(in_use(plan.undo, plan.name));
         }
-        if let Some(user) = self.user_of(&list, plan.undo, known.map(|k| k.id)) {
+        let exempt = known.map_or(Exempt::Nothing, |k| Exempt::Pieces(k.id));
+        if let Some(user) = self.user_of(&list, plan.undo, exempt) {
             return Err(in_use(plan.undo, &user));
         }
         let Some(known) = known else {
-            return self.can_be_made(plan.undo);
+            return self.can_be_made(plan.undo, Access::Log);
         };
         if !plan.replaces {
             if known.phase == Phase::Whole && !known.absent.is_empty() {
@@ -184,15 +230,24 @@ impl Instance {
         let left = volume.exists(plan.undo)? && !plan.replaces;
         match left && undo_file_is_of(volume, plan.undo, Guid(known.binding))? {
             true => Ok(()),
-            false => self.can_be_made(plan.undo),
+            false => self.can_be_made(plan.undo, Access::Log),
         }
     }
 
-    /// Makes a file, and removes it again.
-    fn can_be_made(&self, path: &Path) -> Result<(), EngineError> {
-        Made::new(&*self.shared.volume)
-            .create(path, Access::Data, TAKEN_STATE)
-            .map(drop)
+    /// Makes a file, a data file with its double-write file, and removes it again.
+    pub(super) fn can_be_made(&self, path: &Path, access: Access) -> Result<(), EngineError> {
+        let volume = &*self.shared.volume;
+        let mut made = Made::new(volume);
+        made.create(path, Access::Data, TAKEN_STATE)?;
+        let beside = double_write_path(path);
+        if access == Access::Data && !volume.exists(&beside)? {
+            let guard = made.create(&beside, Access::Data, TAKEN_STATE);
+            guard.map_err(|e| match e.has(5105) {
+                true => name_too_long(path),
+                false => e,
+            })?;
+        }
+        Ok(())
     }
 
     /// Removes an undo file that an earlier standby of the database with this binding has left; 5170 for

@@ -12,7 +12,7 @@
 //!    database whole.
 
 use super::Instance;
-use super::restored_files::{DataFiles, Places, make_files, with_log};
+use super::restored_files::{DataFiles, Places, make_files, places_of, with_log};
 use crate::database::Database;
 use crate::files::{BackupTurn, FilePlan, remove_any, remove_own};
 use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
@@ -179,14 +179,15 @@ impl Instance {
         }
         let going = old.as_ref().map(|old| self.paths_that_go(old));
         let places = Places {
-            new: listed.paths.iter().collect(),
+            new: places_of(&listed.layout),
             own: going.unwrap_or_default(),
             // Files that are attached READ_ONLY stay.
             binding: match &old {
                 Some(old) if old.phase != Phase::ReadOnly => Some(Guid(old.binding)),
                 _ => None,
             },
-            exempt: old.as_ref().map(|old| old.id),
+            database: old.as_ref().map(|old| old.id),
+            pieces_go: true,
             leftovers: false,
             replace: spec.replace,
         };
@@ -248,18 +249,28 @@ impl Instance {
 
     /// Closes the database that is replaced (3101 while it is used) and removes its files.
     fn let_go(&self, list: &mut DatabaseList, old: &Listed) -> Result<(), EngineError> {
-        let paths = self.paths_that_go(old);
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for path in self.paths_that_go(old) {
+            if !self.is_of_another(list, &path, old)? {
+                paths.push(path);
+            }
+        }
         if let Some(open) = self.open_of(old) {
             open.refuse_entry_unless_used()
                 .map_err(|_| EngineError::refused(3101, &[]))?;
             open.abandon();
         }
-        let going = Listed {
+        let mut going = Listed {
             phase: Phase::Restoring,
             paths: paths.clone(),
             absent: Absent::default(),
             ..old.clone()
         };
+        if old.phase == Phase::ReadOnly {
+            // They stay, also when the database is dropped or restored again.
+            going.paths.clear();
+            going.layout.clear();
+        }
         list.change(|all| {
             all.retain(|d| d.id != going.id);
             all.push(going.clone());

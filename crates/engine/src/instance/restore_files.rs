@@ -13,7 +13,7 @@
 
 use super::Instance;
 use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
-use super::restored_files::{Places, make_files};
+use super::restored_files::{Places, make_files, places_of};
 use crate::database::Database;
 use crate::files::{FilePlan, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{DatabaseList, Link, Listed, Phase};
@@ -24,6 +24,7 @@ use furrow_log::LogImage;
 use furrow_pool::CheckpointOptions;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 impl Database {
@@ -142,14 +143,18 @@ impl Instance {
         if logged && in_place.is_none() {
             return Err(EngineError::refused(3116, &[]));
         }
+        let strays = strays_of(&listed);
         let old = self.take_free_places(&list, &mut listed, (spec, chosen))?;
-        let both = in_both_places(&listed, &old);
+        let both = in_all_places(&listed, &old, &strays);
         list.change(|all| {
             all.retain(|d| d.id != both.id);
             all.push(both);
         })?;
         let new = listed.layout.iter().filter(|p| chosen.contains(&p.id));
         let new: Vec<FilePlan> = new.cloned().collect();
+        for path in &strays {
+            remove_own(&*self.shared.volume, path, Guid(listed.binding))?;
+        }
         self.clear_places((&old, &new), Guid(listed.binding), spec.replace)?;
         let no_log = (listed.binding, spec.log_sector_bytes, &[][..]);
         let (files, _) = make_files(&*self.shared.volume, &new, no_log, &|_| false)?;
@@ -184,25 +189,38 @@ impl Instance {
         })
     }
 
-    /// The files take their places in the list, if these are free; the places that they had. What is noted
-    /// here is removed by the next restore.
+    /// The files take their places in the list, if these are free; the places that they had, but for those
+    /// that another database has taken since. What is noted here is removed by the next restore.
     fn take_free_places(
         &self,
         list: &DatabaseList,
         listed: &mut Listed,
         (spec, chosen): (&RestoreSpec, &[u16]),
     ) -> Result<Vec<FilePlan>, EngineError> {
+        let strays = strays_of(listed);
         let old = take_places(listed, spec, chosen);
         let new = listed.layout.iter().filter(|p| chosen.contains(&p.id));
         let places = Places {
-            new: new.map(|plan| &plan.path).collect(),
-            own: old.iter().map(|plan| plan.path.clone()).collect(),
+            new: places_of(new),
+            own: old
+                .iter()
+                .map(|plan| &plan.path)
+                .chain(&strays)
+                .cloned()
+                .collect(),
             binding: Some(Guid(listed.binding)),
+            database: Some(listed.id),
             replace: spec.replace,
             ..Places::default()
         };
         self.places_are_free(list, &places)?;
-        Ok(old)
+        let mut own: Vec<FilePlan> = Vec::new();
+        for plan in old {
+            if !self.is_of_another(list, &plan.path, listed)? {
+                own.push(plan);
+            }
+        }
+        Ok(own)
     }
 
     /// Removes files that others replace; with REPLACE whatever lies at the places of these.
@@ -339,14 +357,21 @@ pub(super) fn header_in(file: &dyn File) -> Result<Option<FileHeader>, EngineErr
     Ok(page.and_then(|page| FileHeader::decode(page).ok()))
 }
 
-/// The database with the old places of its files and the new ones. Both belong to it until the old files are
+/// The database with the old places of its files and the new ones. All belong to it until the old files are
 /// gone.
-fn in_both_places(listed: &Listed, old: &[FilePlan]) -> Listed {
-    let old = old.iter().map(|plan| &plan.path);
+fn in_all_places(listed: &Listed, old: &[FilePlan], strays: &[PathBuf]) -> Listed {
+    let old = old.iter().map(|plan| &plan.path).chain(strays);
     Listed {
         paths: listed.paths.iter().chain(old).cloned().collect(),
         ..listed.clone()
     }
+}
+
+/// Places where a file may lie that an interrupted restore has moved from there.
+fn strays_of(listed: &Listed) -> Vec<PathBuf> {
+    let is_in_layout = |path: &&PathBuf| listed.layout.iter().any(|plan| plan.path == **path);
+    let strays = listed.paths.iter().filter(|path| !is_in_layout(path));
+    strays.cloned().collect()
 }
 
 /// The files `chosen` of a backup take their places in the list: where they are, unless they are moved. The

@@ -4,9 +4,16 @@
 //! 1. [`Instance::places_are_free`] decides before the list of databases names a new place, and before
 //!    anything is removed. What it refuses leaves the database and all files as they were. Proof:
 //!    `a_restore_that_is_refused_leaves_the_database_that_it_would_replace`.
+//! 2. Where files of the database go, it has also created and removed a file at each free place, or beside
+//!    the file that lies there. Proof:
+//!    `a_restore_into_a_directory_that_cannot_be_written_leaves_the_database`.
 
 use super::Instance;
-use crate::files::{FilePlan, Made, check_free, is_own, open_error};
+use super::places::{Exempt, TAKEN_STATE, is_regular, taken};
+use crate::files::{
+    FilePlan, Made, check_directory, check_free, double_write_path, file_path, is_own, open_error,
+    repair_path,
+};
 use crate::shared::DatabaseList;
 use furrow_format::PAGE_SIZE;
 use furrow_io::{Access, File, Fill, Open, Volume};
@@ -20,20 +27,19 @@ use std::sync::Arc;
 /// Data files by number.
 pub(super) type DataFiles = BTreeMap<u16, Arc<dyn File>>;
 
-/// State of 5170 in RESTORE.
-pub(super) const TAKEN_STATE: u8 = 4;
-
 /// Where a restore is to make files.
 #[derive(Debug, Default)]
 pub(super) struct Places<'p> {
     /// The files.
-    pub(super) new: Vec<&'p PathBuf>,
+    pub(super) new: Vec<(&'p PathBuf, Access)>,
     /// Files of the database itself that go before.
     pub(super) own: Vec<PathBuf>,
     /// The binding by which they are recognised; `None` where they do not go unless they are replaced.
     pub(super) binding: Option<Guid>,
-    /// The database whose pieces and undo file do not count as used.
-    pub(super) exempt: Option<u16>,
+    /// The database that is restored, if there is one.
+    pub(super) database: Option<u16>,
+    /// Whether its pieces and its undo file do not count as used.
+    pub(super) pieces_go: bool,
     /// Whether files with the binding go that lie at the other places: an earlier attempt has left them.
     pub(super) leftovers: bool,
     /// Whether whatever lies there goes.
@@ -45,10 +51,25 @@ impl Places<'_> {
         self.own.iter().any(|own| own == path)
     }
 
-    /// Whether what lies at a place is removed before a file is made there.
+    /// Which files do not count as used at a place.
+    fn exempt(&self, path: &Path) -> Exempt {
+        match self.database {
+            Some(id) if self.is_own(path) => Exempt::All(id),
+            Some(id) if self.pieces_go => Exempt::Pieces(id),
+            _ => Exempt::Nothing,
+        }
+    }
+
+    /// Whether the restore may remove files of a database.
+    fn removes(&self) -> bool {
+        self.database.is_some()
+    }
+
+    /// Whether what lies at a place is removed before a file is made there. What is no file stays.
     fn goes(&self, volume: &dyn Volume, path: &Path) -> Result<bool, EngineError> {
         let may_go = self.leftovers || self.is_own(path);
         match self.binding {
+            _ if !is_regular(volume, path) => Ok(false),
             _ if self.replace => Ok(true),
             Some(binding) if may_go => Ok(is_own(volume, path, binding)?),
             _ => Ok(false),
@@ -58,24 +79,51 @@ impl Places<'_> {
 
 impl Instance {
     /// Whether a restore may make its files: 1834 for a place that a database uses, 5133 where there is no
-    /// directory, 5170 for a file that lies there and does not go.
+    /// directory, 5170 for a file that lies there and does not go, 5105 and 5123 for a file that cannot be
+    /// made.
     pub(super) fn places_are_free(
         &self,
         list: &DatabaseList,
         places: &Places<'_>,
     ) -> Result<(), EngineError> {
-        let new = places.new.iter().copied();
-        let others = new.filter(|path| !places.is_own(path));
-        self.refuse_used(list, others.clone(), places.exempt)?;
-        self.refuse_closed(list, others, places.binding)?;
+        for (path, _) in &places.new {
+            let exempt = places.exempt(path);
+            self.refuse_used(list, path, exempt)?;
+            self.refuse_bound(list, path, (places.database, exempt))?;
+        }
         let volume = &*self.shared.volume;
-        for path in &places.new {
+        for (path, access) in &places.new {
+            file_path(path)?;
             match check_free(volume, path, TAKEN_STATE) {
-                Err(taken) if taken.has(5170) && places.goes(volume, path)? => {}
+                Err(taken) if taken.has(5170) && places.goes(volume, path)? => {
+                    check_directory(volume, path, TAKEN_STATE)?;
+                }
+                Ok(()) if places.removes() => self.can_be_made(path, *access)?,
                 checked => checked?,
+            }
+            for beside in [double_write_path(path), repair_path(path)] {
+                if places.replace && volume.exists(&beside)? && !is_regular(volume, &beside) {
+                    return Err(taken(&beside));
+                }
             }
         }
         Ok(())
+    }
+}
+
+/// The places of a layout, for [`Places::new`].
+pub(super) fn places_of<'p>(
+    plans: impl IntoIterator<Item = &'p FilePlan>,
+) -> Vec<(&'p PathBuf, Access)> {
+    let plans = plans.into_iter();
+    plans.map(|plan| (&plan.path, access_of(plan))).collect()
+}
+
+/// How the file of a plan is opened.
+pub(super) fn access_of(plan: &FilePlan) -> Access {
+    match plan.filegroup {
+        0 => Access::Log,
+        _ => Access::Data,
     }
 }
 
@@ -91,10 +139,7 @@ pub(super) fn make_files(
     let (mut files, mut log): (DataFiles, _) = (BTreeMap::new(), None);
     for plan in layout {
         let bytes = u64::from(plan.size_pages) * PAGE_SIZE as u64;
-        let access = match plan.filegroup {
-            0 => Access::Log,
-            _ => Access::Data,
-        };
+        let access = access_of(plan);
         let is_there = there(plan);
         let file = if is_there {
             let opened = volume.open(&plan.path, Open::Existing, access);

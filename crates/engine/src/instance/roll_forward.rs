@@ -7,9 +7,10 @@
 //! 3. A differential backup replaces: see the module `differential`.
 
 use super::Instance;
+use super::places::TAKEN_STATE;
 use super::restore::{RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
 use super::restore_files::{header_in, needs_of};
-use super::restored_files::{DataFiles, Places, TAKEN_STATE};
+use super::restored_files::{DataFiles, Places};
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::opening::header_of;
 use crate::shared::{DatabaseList, Listed, Phase};
@@ -285,8 +286,12 @@ impl Instance {
     ) -> Result<Vec<RestoreFile>, EngineError> {
         let added = restoring.added(spec);
         let places = Places {
-            new: added.iter().map(|file| &file.path).collect(),
+            new: added
+                .iter()
+                .map(|file| (&file.path, Access::Data))
+                .collect(),
             binding: Some(Guid(restoring.listed.binding)),
+            database: Some(restoring.listed.id),
             // An interrupted restore has made it.
             leftovers: true,
             replace: spec.replace,

@@ -10,8 +10,8 @@
 //! The recovery fork of such a recovery is in the files alone: it is put back with them.
 
 use super::Instance;
+use super::places::TAKEN_STATE;
 use super::restore::{Restoring, Settled};
-use super::restored_files::TAKEN_STATE;
 use crate::database::Database;
 use crate::files::{BadUndo, Made, UndoFile, open_error, put_back};
 use crate::opening;
