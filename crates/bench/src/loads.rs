@@ -125,7 +125,7 @@ pub(crate) fn inserts(options: &Options) -> Outcome {
         Ok((meter.finish(&mut result), all))
     });
     let (seconds, sessions) = measured?;
-    reported(&mut result, seconds, sessions, (batch, len));
+    add_figures(&mut result, seconds, sessions, (batch, len));
     store::add_waits(options, &database, &mut result);
     emit(result);
     if options.number("keep", 0) == 0 {
@@ -135,7 +135,7 @@ pub(crate) fn inserts(options: &Options) -> Outcome {
     Ok(())
 }
 
-fn reported(
+fn add_figures(
     result: &mut Map<String, Value>,
     seconds: f64,
     sessions: Vec<Vec<u32>>,

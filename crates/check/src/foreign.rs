@@ -1,8 +1,7 @@
 //! Foreign keys of the catalog: whether the references of each are whole and lead to a table.
 //!
 //! A key whose references are incomplete is left out when the catalog is loaded, and one whose table is
-//! missing
-//! is skipped by statements: neither is enforced.
+//! missing is skipped by statements: neither is enforced.
 
 use furrow_format::catalog::{SchemaObject, SingleReference, object_type, reference_class};
 use std::collections::{BTreeMap, BTreeSet};

@@ -70,9 +70,8 @@ impl Maps {
         Some(Pfs::new(map.as_deref()?)?.get(pfs_index_of(id.page)))
     }
 
-    /// Whether a page counts as allocated: by PFS, or where its PFS page cannot be believed, unless the
-    /// GAM says
-    /// that its extent is free. Pages of dropped tables keep their content.
+    /// Whether a page counts as allocated: as PFS says. Where its PFS page is damaged, it counts as allocated
+    /// unless the GAM says that its extent is free. Pages of dropped tables keep their content.
     pub(crate) fn is_in_use(&self, id: PageId) -> bool {
         match self.pfs(id) {
             Some(byte) => byte.is_allocated(),

@@ -199,7 +199,7 @@ fn a_database_is_closed_with_its_last_handle_and_not_before() {
 }
 
 #[test]
-fn what_was_waited_for_is_reported_by_the_products_names() {
+fn what_was_waited_for_has_the_names_of_sql_server() {
     let dir = tempfile::tempdir().unwrap();
     let db = Database::create("w")
         .file(dir.path().join("w.mdf"))

@@ -26,7 +26,7 @@ pub struct DeviceBytes {
 /// Makes a write past the limit of a file's size (`ulimit -f`) an error, [`crate::IoErrorKind::NoSpace`], and
 /// not the end of the process by a signal. It applies to the whole process: a program calls it at its
 /// beginning, a library leaves it to the program.
-#[expect(unsafe_code, reason = "the system is reported what to do at a signal")]
+#[expect(unsafe_code, reason = "the system gets the handler of a signal")]
 pub fn survive_file_size_limit() {
     // SAFETY: to ignore a signal runs no code of ours, and touches no memory of the process.
     let _before = unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };

@@ -74,7 +74,7 @@ fn carry_out(command: Command) -> ExitCode {
         Command::Share { seed, first } => proof::share(seed, first.as_deref()),
         Command::Replay { seed } => {
             let done = crash::run(&Engine::default(), seed, Length::default());
-            reported(done, "replay --seed")
+            exit_code(done, "replay --seed")
         }
         Command::Child {
             seed,
@@ -154,7 +154,7 @@ type One<'a> = &'a (dyn Fn(u64) -> Result<Figures, Box<Finding>> + Sync);
 fn soak(goal: &pace::Goal, seed: Option<u64>, one: One<'_>, again: &str) -> ExitCode {
     let first = seed.unwrap_or_else(random_seed);
     println!("first seed {first}, {} at a time", goal.jobs);
-    reported(
+    exit_code(
         pace::soak(first, goal, one, &|line| println!("{line}")),
         again,
     )
@@ -183,10 +183,10 @@ fn kills(rounds: u32, seed: Option<u64>, threads: usize, dir: Option<PathBuf>) -
     if done.is_err() {
         println!("the files are kept in {}", own_dir.keep().display());
     }
-    reported(done, &format!("kills --threads {threads} --seed"))
+    exit_code(done, &format!("kills --threads {threads} --seed"))
 }
 
-fn reported(done: Result<Figures, Box<Finding>>, again: &str) -> ExitCode {
+fn exit_code(done: Result<Figures, Box<Finding>>, again: &str) -> ExitCode {
     match done {
         Ok(figures) => {
             println!("{figures:#?}\nnothing found");

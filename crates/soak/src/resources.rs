@@ -301,12 +301,12 @@ fn change(
 /// Works, and counts before and after; returns what is missing.
 pub fn run(order: &Order, report: &(dyn Fn(&str) + Sync)) -> Result<Figures, String> {
     let outside = named(&open_files());
-    let reported = |error: EngineError| error.to_string();
-    let house = house(order).map_err(reported)?;
-    let figures = in_house(&house, order, report).map_err(reported)?;
+    let as_text = |error: EngineError| error.to_string();
+    let house = house(order).map_err(as_text)?;
+    let figures = in_house(&house, order, report).map_err(as_text)?;
     let House { instance, db } = house;
     drop(db);
-    instance.shut_down().map_err(reported)?;
+    instance.shut_down().map_err(as_text)?;
     drop(instance);
     judge(&figures)?;
     let left = open_files();

@@ -143,7 +143,7 @@ impl FileCatalog for Growths {
 }
 
 #[test]
-fn the_catalog_is_reported_of_every_growth_and_may_need_space_for_that() {
+fn the_catalog_records_every_growth_and_may_need_space_for_that() {
     let db = base(&[]);
     let reported = Arc::new(Growths::default());
     let file = data_file(&db.volume, growing(3, 640, 80));

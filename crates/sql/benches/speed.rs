@@ -204,7 +204,7 @@ struct Sides {
 }
 
 impl Sides {
-    fn reported(&mut self, what: &str, rows: f64, sql: f64, at_most: f64) {
+    fn measured(&mut self, what: &str, rows: f64, sql: f64, at_most: f64) {
         let over = sql - rows;
         let word = if over <= at_most { "" } else { "  TOO MUCH" };
         println!("{rows:>8.2} {sql:>8.2} {over:>8.2} {at_most:>7.0}  {what}{word}");
@@ -251,7 +251,7 @@ fn statements() {
         session.insert(table, &values(n)).unwrap();
     });
     let sql = sides.prepared(&insert, values);
-    sides.reported("INSERT of a row, prepared", rows, sql, 15.0);
+    sides.measured("INSERT of a row, prepared", rows, sql, 15.0);
 
     let select = "SELECT a, b, s FROM t WHERE id = @id";
     let prepared = sides.ours.prepare(select, "@id int").unwrap();
@@ -263,7 +263,7 @@ fn statements() {
             .unwrap();
     });
     let sql = sides.prepared(&prepared, Sides::key);
-    sides.reported("SELECT of a row by key, prepared", rows, sql, 20.0);
+    sides.measured("SELECT of a row by key, prepared", rows, sql, 20.0);
     let ours = &mut sides.ours;
     let texts: Vec<String> = (0..100)
         .map(|n| format!("SELECT a, b, s FROM t WHERE id = {n}"))
@@ -271,7 +271,7 @@ fn statements() {
     let again = cost(times, |n| {
         run(ours, &texts[n % texts.len()]);
     });
-    sides.reported("the same, a text that was sent before", rows, again, 20.0);
+    sides.measured("the same, a text that was sent before", rows, again, 20.0);
     changes(sides);
 }
 
@@ -291,7 +291,7 @@ fn changes(mut sides: Sides) {
         assert!(session.update(table, &key, &[(1, Value::Int(5))]).unwrap());
     });
     let sql = sides.prepared(&update, |n| vec![Value::Int(n as i32), Value::Int(5)]);
-    sides.reported("UPDATE of a row by key, prepared", rows, sql, 15.0);
+    sides.measured("UPDATE of a row by key, prepared", rows, sql, 15.0);
 
     let delete = sides
         .ours
@@ -306,7 +306,7 @@ fn changes(mut sides: Sides) {
         assert!(session.delete(table, &key).unwrap());
     });
     let sql = sides.prepared(&delete, Sides::key);
-    sides.reported("DELETE of a row by key, prepared", rows, sql, 15.0);
+    sides.measured("DELETE of a row by key, prepared", rows, sql, 15.0);
     assert_eq!(run(&mut sides.ours, "SELECT COUNT(*) FROM t"), Some(0));
 }
 

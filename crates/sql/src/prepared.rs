@@ -41,13 +41,13 @@ impl Connection {
     ///
     /// let instance = Instance::in_memory(InstanceConfig::default())?;
     /// let mut connection = Server::start(instance)?.connect()?;
-    /// let mut reported = Kept::default();
-    /// connection.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(50))", &mut reported);
+    /// let mut results = Kept::default();
+    /// connection.execute("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(50))", &mut results);
     ///
     /// let insert = connection.prepare("INSERT INTO t VALUES (@id, @name)", "@id int, @name varchar(50)")?;
     /// for (id, name) in [(1, "one"), (2, "two")] {
     ///     let values = [Value::Int(id), Value::VarChar(name.to_owned())];
-    ///     connection.execute_prepared(&insert, &values, &mut reported);
+    ///     connection.execute_prepared(&insert, &values, &mut results);
     /// }
     /// let find = connection.prepare("SELECT name FROM t WHERE id = @id", "@id int")?;
     /// let mut found = Kept::default();

@@ -57,7 +57,7 @@ fn one_connection_at_a_time_is_in_a_single_user_database() {
 }
 
 #[test]
-fn who_does_not_wait_is_reported_that_others_are_there() {
+fn a_change_that_does_not_wait_is_refused_while_others_are_there() {
     let server = server();
     let (mut first, mut second) = (server.connect().unwrap(), server.connect().unwrap());
     assert!(run(&mut first, "CREATE DATABASE d").is_empty());

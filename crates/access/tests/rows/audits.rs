@@ -21,7 +21,7 @@ fn copy(ground: &Ground, page: PageId) -> Box<PageBuf> {
 }
 
 #[track_caller]
-fn reported<T: std::fmt::Debug>(found: Result<T, AccessError>, expected: &str) {
+fn assert_reported<T: std::fmt::Debug>(found: Result<T, AccessError>, expected: &str) {
     match found {
         Err(AccessError::Damaged { what, .. }) => assert_eq!(what, expected),
         other => panic!("{expected} was not reported: {other:?}"),
@@ -49,7 +49,7 @@ fn damage_tree(what: &str, damage: impl Fn(&Ground, PageId, PageId)) {
     let ground = Ground::new(Size::default());
     let (tree, leaves) = tree(&ground);
     damage(&ground, tree.root(), leaves[2]);
-    reported(tree.audit(), what);
+    assert_reported(tree.audit(), what);
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn damage_heap(what: &str, damage: impl Fn(&Ground, &[RowId])) {
     let ground = Ground::new(Size::default());
     let (heap, rids) = heap(&ground);
     damage(&ground, &rids);
-    reported(heap.audit(), what);
+    assert_reported(heap.audit(), what);
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn a_reader_that_meets_a_stub_that_leads_nowhere_says_so() {
     };
     change(&ground, rids[0].page, LatchRank::Data, &wrong);
     let said = "a forwarding stub leads to no row of it";
-    reported(heap.get(rids[0], |_| ()), said);
+    assert_reported(heap.get(rids[0], |_| ()), said);
     assert!(heap.get(rids[7], |_| ()).unwrap().is_some());
 }
 
@@ -242,8 +242,8 @@ fn a_reader_that_meets_a_wrong_child_says_so_and_goes_no_further() {
         tree.shape().key_of(&row).unwrap()
     };
     let damaged = "it is not the child that its parent says";
-    reported(tree.get(&key, |_| ()), damaged);
+    assert_reported(tree.get(&key, |_| ()), damaged);
     let mut txn = ground.begin();
-    reported(tree.delete(&mut By::Txn(&mut txn), &key), damaged);
+    assert_reported(tree.delete(&mut By::Txn(&mut txn), &key), damaged);
     assert!(ground.store.check().is_ok());
 }

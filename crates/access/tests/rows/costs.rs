@@ -20,7 +20,7 @@ fn ground() -> Ground {
     })
 }
 
-fn reported(what: &str, count: usize, work: impl FnOnce()) {
+fn measured(what: &str, count: usize, work: impl FnOnce()) {
     let begin = Moment::now();
     work();
     println!("{what:<40} {:>8} ns", begin.elapsed_ns() / count as u64);
@@ -58,16 +58,16 @@ fn trees() {
     let count = ROWS as usize;
     for (name, keys) in [("ascending", &ascending), ("random", &random)] {
         let rows: usize = keys.iter().map(|id| Big::row(id, &[7; 141]).len()).sum();
-        reported("encoding a row, for comparison", count, || {
+        measured("encoding a row, for comparison", count, || {
             let again: usize = keys.iter().map(|id| Big::row(id, &[7; 141]).len()).sum();
             assert_eq!(rows, again);
         });
         let ground = ground();
         let tree = ground.tree(7, Big::shape());
-        reported(&format!("insert, {name}"), count, || {
+        measured(&format!("insert, {name}"), count, || {
             insert_all(&ground, &tree, keys);
         });
-        reported("get, random", count, || {
+        measured("get, random", count, || {
             for id in &random {
                 assert!(
                     tree.get(&Big::key(id), |row| row.len() > 100)
@@ -76,8 +76,8 @@ fn trees() {
                 );
             }
         });
-        reported("scan, a row", count, || scan(&tree));
-        reported("update in place, random", count, || {
+        measured("scan, a row", count, || scan(&tree));
+        measured("update in place, random", count, || {
             for chunk in random.chunks(A_TXN) {
                 let mut txn = ground.begin();
                 for id in chunk {
@@ -88,7 +88,7 @@ fn trees() {
                 txn.commit_delayed().unwrap();
             }
         });
-        reported("delete, random", count, || {
+        measured("delete, random", count, || {
             for chunk in random.chunks(A_TXN) {
                 let mut txn = ground.begin();
                 for id in chunk {
@@ -98,7 +98,7 @@ fn trees() {
             }
         });
         let steps: Vec<Key> = ascending.iter().step_by(20).map(Big::key).collect();
-        reported("purge, a row", count, || {
+        measured("purge, a row", count, || {
             for key in &steps {
                 tree.purge_ghosts(key, &|_, _| true).unwrap();
             }
@@ -119,7 +119,7 @@ fn descents_side_by_side() {
     for rows in [ROWS, 2000] {
         for threads in [1, 2] {
             let what = format!("get, {rows} rows, {threads} threads");
-            reported(&what, READS as usize, || {
+            measured(&what, READS as usize, || {
                 thread::scope(|s| {
                     for me in 0..threads {
                         let (tree, mut rng) = (&tree, seeded(me));
@@ -145,7 +145,7 @@ fn heaps() {
     let row = heap_row(&[7; 141]);
     let count = ROWS as usize;
     let mut rids: Vec<RowId> = Vec::with_capacity(count);
-    reported("heap insert", count, || {
+    measured("heap insert", count, || {
         for _ in 0..count / A_TXN {
             let mut txn = ground.begin();
             for _ in 0..A_TXN {
@@ -158,12 +158,12 @@ fn heaps() {
         }
     });
     rids.shuffle(&mut seeded(1));
-    reported("heap get, random", count, || {
+    measured("heap get, random", count, || {
         for &rid in &rids {
             assert!(heap.get(rid, |row| row.len() > 100).unwrap().unwrap());
         }
     });
-    reported("heap scan, a row", count, || {
+    measured("heap scan, a row", count, || {
         let (mut cursor, mut rows) = (heap.scan().unwrap(), 0);
         while cursor.step(&mut Everything).unwrap() == HeapStep::Rows {
             while let Some((_, row)) = cursor.next_in_batch() {
@@ -172,7 +172,7 @@ fn heaps() {
         }
         assert_eq!(rows, count);
     });
-    reported("heap update in place, random", count, || {
+    measured("heap update in place, random", count, || {
         for chunk in rids.chunks(A_TXN) {
             let mut txn = ground.begin();
             for &rid in chunk {

@@ -188,7 +188,7 @@ fn long_texts_as_keys_behave_like_a_map() {
 }
 
 #[test]
-fn equal_keys_reported_apart_by_a_uniquifier_behave_like_a_map() {
+fn equal_keys_distinguished_by_a_uniquifier_behave_like_a_map() {
     run::<Many>("uniquifier", 1500, 3000);
 }
 

@@ -178,9 +178,8 @@ impl State<'_> {
         kept
     }
 
-    /// Pages whose headers name a unit: those in use, and those that lie in another's extents. Without its
-    /// PFS
-    /// page, one that lies in another's extents may be free, and is left out.
+    /// Pages whose headers name a unit: those in use, and those that lie in another's extents. If its PFS
+    /// page is damaged, one that lies in another's extents may be free, and is left out.
     pub(super) fn pages_with(&self, unit: u32) -> Vec<PageId> {
         let mut pages: BTreeSet<PageId> = self
             .used

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// An extent: its file and its number there.
 pub(super) type Extent = (FileId, u32);
 
-/// What is to be written, and what is to be said of it.
+/// Pages to write, and sentences about them.
 #[derive(Debug, Default)]
 pub(super) struct Mended {
     pub(super) pages: BTreeMap<PageId, Box<PageBuf>>,

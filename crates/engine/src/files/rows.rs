@@ -325,9 +325,9 @@ impl Walk<'_> {
 /// Pages of the primary file between two looks whether the open was cancelled.
 const LOOK_PAGES: u32 = 1024;
 
-/// The path of the log where the page of `sysfiles1` cannot be read: by the row of `sysprufiles`, on whatever
-/// page of the primary file it is, the one that was written last; else where the log of a database lies of
-/// which nothing is said.
+/// The path of the log if the page of `sysfiles1` cannot be read. It is that of the log's row of
+/// `sysprufiles`, which may be on any page of the primary file; of several rows the one written last counts.
+/// Without such a row it is the default path beside the primary file.
 pub(crate) fn find_log_row(file: &(impl PageReads + ?Sized)) -> Result<PathBuf, EngineError> {
     let layout = SYSPRUFILES
         .row_layout()

@@ -34,7 +34,7 @@ pub(crate) fn last_lsn(database: &crate::database::Database) -> Lsn {
 /// snapshot.
 pub(crate) fn prove(snapshot: &PageSnapshot, name: &str) -> Result<(), EngineError> {
     let lost = || EngineError::of(Message::new(3420, &[name.into()]));
-    let reported = |error: IoError| match snapshot.failure() {
+    let cause_of = |error: IoError| match snapshot.failure() {
         Some(_) => lost(),
         None => error.into(),
     };
@@ -42,14 +42,14 @@ pub(crate) fn prove(snapshot: &PageSnapshot, name: &str) -> Result<(), EngineErr
         for start in (0..pages).step_by(PFS_INTERVAL as usize) {
             let mut map = vec![[0; PAGE_SIZE]];
             let at = pfs_page_of(PageNo(start));
-            snapshot.read(file, at, &mut map).map_err(reported)?;
+            snapshot.read(file, at, &mut map).map_err(cause_of)?;
             let map = map.first().and_then(Pfs::new);
             let is_used = |page| map.is_some_and(|map| map.get(pfs_index_of(page)).is_allocated());
             let end = pages.min(start.saturating_add(PFS_INTERVAL));
             for first in (start..end).step_by(BATCH_PAGES as usize) {
                 EngineError::check_cancelled()?;
                 let some = (PageNo(first), BATCH_PAGES.min(end - first));
-                if !snapshot.prove(file, some, &is_used).map_err(reported)? {
+                if !snapshot.prove(file, some, &is_used).map_err(cause_of)? {
                     return Err(lost());
                 }
             }

@@ -107,7 +107,7 @@ fn the_music_store_adds_up() {
 }
 
 #[test]
-fn large_values_come_in_pieces_and_are_reported_from_those_in_the_row() {
+fn large_values_come_in_pieces_and_differ_from_those_in_the_row() {
     let Some(house) = attached("pubs-655.mdf") else {
         return;
     };
@@ -138,7 +138,7 @@ fn large_values_come_in_pieces_and_are_reported_from_those_in_the_row() {
 }
 
 #[test]
-fn a_row_older_than_its_column_is_reported_from_one_with_null_and_a_pointer_from_a_value() {
+fn a_row_older_than_its_column_differs_from_one_with_null_and_a_pointer_from_a_value() {
     let int = |id| ColumnSpec::new(id, TypeId::Int, 4, true);
     let text = |id| ColumnSpec::new(id, TypeId::VarChar, 0, true);
     let old = RowLayout::new(RowForm::ClusteredLeaf, &[int(1), text(2)]).unwrap();

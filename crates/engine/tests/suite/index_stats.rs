@@ -45,7 +45,7 @@ fn lead_to(page: &mut [u8; PAGE_SIZE], child: PageId) {
 }
 
 /// What is reported of the table's clustered index, and how many pages were read for it.
-fn reported(db: &Database, closely: Closely) -> (Result<Vec<LevelStats>, EngineError>, u32) {
+fn level_stats(db: &Database, closely: Closely) -> (Result<Vec<LevelStats>, EngineError>, u32) {
     let tables = db.catalog().tables();
     let table = tables.iter().find(|table| table.name() == "t").unwrap();
     let mut reads = 0;
@@ -68,7 +68,7 @@ fn after(damage: impl FnOnce(&mut [u8; PAGE_SIZE], PageId, PageId)) -> House {
     fill(&mut session, &table, 1_000);
     let root = |at: usize| table.indexes()[at].rowset().tree().unwrap().root();
     let (root, other) = (root(0), root(1));
-    let (stats, reads) = reported(&house.db, Closely::Limited);
+    let (stats, reads) = level_stats(&house.db, Closely::Limited);
     let stats = stats.unwrap();
     assert_eq!((stats[0].depth, reads), (2, 2));
     assert!(stats[0].pages > 50);
@@ -82,7 +82,7 @@ fn after(damage: impl FnOnce(&mut [u8; PAGE_SIZE], PageId, PageId)) -> House {
 fn a_circle_of_pages_is_not_followed() {
     let house = after(|page, root, _| lead_to(page, root));
     for closely in [Closely::Limited, Closely::Sampled, Closely::Detailed] {
-        let (stats, reads) = reported(&house.db, closely);
+        let (stats, reads) = level_stats(&house.db, closely);
         assert_eq!(stats.unwrap(), []);
         assert!(reads < 500, "{reads}");
     }
@@ -91,7 +91,7 @@ fn a_circle_of_pages_is_not_followed() {
 #[test]
 fn pages_of_another_index_are_not_taken_for_its_own() {
     let house = after(|page, _, other| lead_to(page, other));
-    let (stats, reads) = reported(&house.db, Closely::Detailed);
+    let (stats, reads) = level_stats(&house.db, Closely::Detailed);
     assert_eq!(stats.unwrap(), []);
     assert!(reads < 500, "{reads}");
 }

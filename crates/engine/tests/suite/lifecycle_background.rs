@@ -460,7 +460,7 @@ fn a_log_that_fails_makes_the_database_suspect_and_recovery_keeps_what_was_ackno
     drop((session, table, database));
     let database = instance.reopen_database("Db").unwrap();
     let left = ids(&database).len();
-    // The row that was refused may be there or not: nobody was reported that it is.
+    // The row that was refused may be there or not: no message says that it is.
     assert!((50..=51).contains(&left), "{left}");
 }
 

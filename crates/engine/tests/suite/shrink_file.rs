@@ -91,7 +91,7 @@ fn what_lies_at_the_end_moves_to_the_front() {
 }
 
 #[test]
-fn a_file_keeps_the_size_that_it_was_made_with_unless_reported() {
+fn a_file_keeps_the_size_that_it_was_made_with_unless_a_target_is_given() {
     let house = house();
     let mut session = house.session();
     let expected = hollow(&house, &mut session);

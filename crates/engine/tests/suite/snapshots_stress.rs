@@ -79,7 +79,7 @@ impl Place {
         })
     }
 
-    /// Moves something from a row to another until it is reported to end.
+    /// Moves something from a row to another until it is to end.
     fn write(&self, seed: u64, done: &AtomicBool, commits: &AtomicU64) {
         self.move_values(seed, done, commits).unwrap();
     }

@@ -146,7 +146,7 @@ fn shares(results: &Results, key: &str) -> Vec<(String, f64)> {
     sums
 }
 
-fn reported(shares: &[(String, f64)]) -> String {
+fn sentence_of(shares: &[(String, f64)]) -> String {
     let words: Vec<String> = shares
         .iter()
         .take(3)
@@ -184,7 +184,7 @@ fn top_waits(results: &Results) -> Statement {
     let text = "PAGELATCH_EX waits come first, PAGELATCH_SH second, WRITELOG third.";
     Some((
         text.to_string(),
-        reported(&one),
+        sentence_of(&one),
         Some(first == "PAGELATCH_EX"),
     ))
 }

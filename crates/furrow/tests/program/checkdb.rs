@@ -16,7 +16,7 @@ fn sql(directory: &Path, query: &str) -> Output {
 }
 
 /// The output of a query that must succeed.
-fn reported(directory: &Path, query: &str) -> String {
+fn output_of(directory: &Path, query: &str) -> String {
     let output = sql(directory, query);
     assert!(output.status.success(), "{query}: {}", err(&output));
     out(&output)
@@ -24,14 +24,14 @@ fn reported(directory: &Path, query: &str) -> String {
 
 /// A database of one table with an index, and the path of its data file.
 fn made(directory: &Path) -> String {
-    reported(
+    output_of(
         directory,
         "CREATE DATABASE hurt; USE hurt; \
          CREATE TABLE t (id int NOT NULL PRIMARY KEY, v int NOT NULL, note char(200) NOT NULL); \
          CREATE INDEX by_v ON t (v) INCLUDE (note); \
          INSERT t SELECT value, value % 97, 'x' FROM GENERATE_SERIES(1, 3000)",
     );
-    let paths = reported(
+    let paths = output_of(
         directory,
         "USE hurt; SELECT physical_name FROM sys.database_files WHERE file_id = 1",
     );
@@ -40,7 +40,7 @@ fn made(directory: &Path) -> String {
 
 /// The last leaf page of an index, by what DBCC IND lists.
 fn leaf_of(directory: &Path, index: u32) -> u64 {
-    let listed = reported(
+    let listed = output_of(
         directory,
         &format!("USE hurt; DBCC IND ('hurt', 't', {index}) WITH NO_INFOMSGS"),
     );
@@ -68,7 +68,7 @@ fn a_damaged_index_is_named_and_rebuilt() {
     let directory = tempfile::tempdir().unwrap();
     let path = made(directory.path());
     let page = leaf_of(directory.path(), 2);
-    let clean = reported(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let clean = output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
     assert_eq!(clean, "");
     flip(&path, page);
     let found = sql(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
@@ -94,10 +94,10 @@ fn a_damaged_index_is_named_and_rebuilt() {
     );
     assert!(all.contains("CHECKDB fixed 0 allocation errors"), "{all}");
     assert_eq!(
-        reported(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS"),
+        output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS"),
         ""
     );
-    let rows = reported(
+    let rows = output_of(
         directory.path(),
         "USE hurt; SELECT COUNT(*) AS n FROM t WITH (INDEX(by_v)) WHERE v >= 0",
     );
@@ -131,9 +131,9 @@ fn a_damaged_table_is_named_with_its_pages_and_repaired_with_the_loss_of_their_r
     for part in ["Repair of database \"hurt\" loses", "take a full backup"] {
         assert!(all.contains(part), "{part}: {all}");
     }
-    let clean = reported(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let clean = output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
     assert_eq!(clean, "");
-    let rows = reported(directory.path(), "USE hurt; SELECT COUNT(*) AS n FROM t");
+    let rows = output_of(directory.path(), "USE hurt; SELECT COUNT(*) AS n FROM t");
     let rows: u32 = rows.lines().last().unwrap().parse().unwrap();
     assert!((2_900..3_000).contains(&rows), "{rows}");
 }
@@ -143,7 +143,7 @@ fn the_statements_that_a_check_names_restore_the_damaged_pages() {
     let directory = tempfile::tempdir().unwrap();
     let path = made(directory.path());
     let media = |name: &str| text(&directory.path().join(name)).to_owned();
-    reported(
+    output_of(
         directory.path(),
         &format!(
             "ALTER DATABASE hurt SET RECOVERY FULL; \
@@ -157,7 +157,7 @@ fn the_statements_that_a_check_names_restore_the_damaged_pages() {
         ),
     );
     let sums = "SELECT COUNT(*), SUM(v) FROM hurt.dbo.t";
-    let before = reported(directory.path(), sums);
+    let before = output_of(directory.path(), sums);
     let page = leaf_of(directory.path(), 1);
     flip(&path, page);
     let found = sql(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
@@ -174,13 +174,13 @@ fn the_statements_that_a_check_names_restore_the_damaged_pages() {
     );
     let suspect = "SELECT page_id, event_type FROM msdb.dbo.suspect_pages";
     let row = |event: u32| format!("{page},{event}");
-    let noted = reported(directory.path(), suspect);
+    let noted = output_of(directory.path(), suspect);
     assert_eq!(noted.lines().last(), Some(&*row(2)), "{noted}");
-    reported(directory.path(), &statements.join(" "));
-    assert_eq!(reported(directory.path(), sums), before);
-    let noted = reported(directory.path(), suspect);
+    output_of(directory.path(), &statements.join(" "));
+    assert_eq!(output_of(directory.path(), sums), before);
+    let noted = output_of(directory.path(), suspect);
     assert_eq!(noted.lines().last(), Some(&*row(4)), "{noted}");
-    let clean = reported(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let clean = output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
     assert_eq!(clean, "");
     // Without the files of the backup there is no such advice.
     flip(&path, page);
@@ -191,8 +191,8 @@ fn the_statements_that_a_check_names_restore_the_damaged_pages() {
     let all = format!("{}{}", out(&found), err(&found));
     assert!(!all.contains("RESTORE DATABASE"), "{all}");
     assert!(all.contains("is the last resort"), "{all}");
-    reported(directory.path(), "DROP DATABASE hurt");
-    let noted = reported(directory.path(), suspect);
+    output_of(directory.path(), "DROP DATABASE hurt");
+    let noted = output_of(directory.path(), suspect);
     assert!(!noted.contains(&page.to_string()), "{noted}");
 }
 
@@ -232,7 +232,7 @@ fn a_repair_that_is_killed_leaves_the_database_of_before_or_the_repaired_one() {
     }
     let repaired = sql(directory.path(), order);
     assert!(repaired.status.success() || !err(&repaired).is_empty());
-    let clean = reported(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let clean = output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
     assert_eq!(clean, "");
     assert_eq!(left(), 0);
 }
@@ -242,7 +242,7 @@ fn a_database_whose_log_is_gone_is_read_in_emergency_and_repaired() {
     let directory = tempfile::tempdir().unwrap();
     made(directory.path());
     // A process that ends in the middle of its work.
-    let log = reported(
+    let log = output_of(
         directory.path(),
         "USE hurt; SELECT physical_name FROM sys.database_files WHERE file_id = 2",
     );
@@ -265,13 +265,13 @@ fn a_database_whose_log_is_gone_is_read_in_emergency_and_repaired() {
         .remove(Path::new(log.lines().last().unwrap()))
         .unwrap();
     let state = "SELECT state_desc FROM sys.databases WHERE name = 'hurt'";
-    let states = reported(directory.path(), state);
+    let states = output_of(directory.path(), state);
     assert!(!states.contains("ONLINE"), "{states}");
     // In one process: an instance that starts tries to recover the database.
     let script = "ALTER DATABASE hurt SET EMERGENCY; \
         SELECT state_desc FROM sys.databases WHERE name = 'hurt'; \
         SELECT COUNT(*) AS n FROM hurt.dbo.t";
-    let seen = reported(directory.path(), script);
+    let seen = output_of(directory.path(), script);
     assert!(
         seen.contains("EMERGENCY") && seen.contains("3000"),
         "{seen}"
@@ -290,10 +290,10 @@ fn a_database_whose_log_is_gone_is_read_in_emergency_and_repaired() {
         assert!(all.contains(part), "{part}: {all}");
     }
     assert_eq!(
-        reported(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS"),
+        output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS"),
         ""
     );
     let more = "ALTER DATABASE hurt SET MULTI_USER; INSERT hurt.dbo.t VALUES (9999, 1, 'x'); \
         SELECT COUNT(*) AS n FROM hurt.dbo.t";
-    assert!(reported(directory.path(), more).contains("3001"));
+    assert!(output_of(directory.path(), more).contains("3001"));
 }

@@ -75,7 +75,7 @@ fn a_script_has_variables_includes_and_batches_that_run_many_times() {
 }
 
 #[test]
-fn an_error_is_printed_as_the_product_does_and_reported_by_the_status_where_asked() {
+fn an_error_is_printed_as_by_sql_server_and_reported_by_the_status_where_asked() {
     let directory = tempfile::tempdir().unwrap();
     let lenient = sql(
         directory.path(),
@@ -94,7 +94,7 @@ fn an_error_is_printed_as_the_product_does_and_reported_by_the_status_where_aske
 }
 
 #[test]
-fn a_second_shell_on_the_same_instance_is_reported_that_it_is_in_use() {
+fn a_second_shell_on_the_same_instance_gets_the_message_that_it_is_in_use() {
     let directory = tempfile::tempdir().unwrap();
     let instance = directory.path().join("instance");
     let mut first = furrow()

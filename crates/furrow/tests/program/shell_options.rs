@@ -185,7 +185,7 @@ fn devices_and_pipes_are_read_and_written_as_they_are() {
 }
 
 #[test]
-fn scripts_in_utf16_come_by_standard_input_too_and_others_are_reported_the_way() {
+fn scripts_in_utf16_come_by_standard_input_too_and_others_get_advice() {
     let directory = tempfile::tempdir().unwrap();
     let wide: Vec<u8> = "\u{feff}PRINT N'\u{e9}t\u{e9}'\r\n"
         .encode_utf16()

@@ -353,7 +353,7 @@ fn a_torn_last_line_does_not_swallow_the_next() {
 }
 
 #[test]
-fn a_writer_that_rests_after_a_failure_ends_at_once_when_reported() {
+fn a_writer_that_rests_after_a_failure_ends_at_once_when_it_is_asked_to() {
     use furrow_io::sim::{Effect, Fault, Ops, SimOptions, SimVolume};
     let sim = SimVolume::new(SimOptions::default());
     let volume: Arc<dyn Volume> = Arc::new(sim.clone());

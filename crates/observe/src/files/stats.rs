@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn long_operations_are_reported_of_once_in_five_minutes() {
+    fn long_operations_are_reported_once_in_five_minutes() {
         let stats = FileStats::new(7, 2, "/data/x.ldf");
         let start = Moment::from_ns(0);
         stats.record(IoKind::Write, 512, 512, LONG_IO_US, 0);

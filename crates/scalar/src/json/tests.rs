@@ -19,7 +19,7 @@ fn value(text: &str, way: &str) -> String {
     }
 }
 
-fn reported(result: SqlResult<String>) -> String {
+fn text_of(result: SqlResult<String>) -> String {
     result.unwrap_or_else(|error| format!("{} {}", error.number, error.state))
 }
 
@@ -44,7 +44,7 @@ fn a_value_is_found_and_what_stands_behind_it_is_not_read() {
 }
 
 #[test]
-fn a_text_that_is_no_json_is_reported_by_the_character_where_it_stops_being_some() {
+fn a_text_that_is_no_json_is_refused_at_the_character_where_it_stops_being_some() {
     let bad = |c, at| {
         format!(
             "JSON text is not properly formatted. Unexpected character '{c}' is found at position {at}."
@@ -119,7 +119,7 @@ fn paths_that_are_none_are_refused_where_they_stop_being_some() {
 
 #[test]
 fn json_modify_changes_one_place_and_leaves_the_rest_as_it_is_written() {
-    let edit = |text, way, new| reported(modify(text, &path(way), new));
+    let edit = |text, way, new| text_of(modify(text, &path(way), new));
     for (text, way, new, after) in [
         ("  {\"a\" : 1}  ", "$.a", Some("2"), "  {\"a\" : 2}  "),
         ("{ \"a\" : 1 }", "$.b", Some("2"), "{ \"a\" : 1 ,\"b\":2}"),

@@ -227,18 +227,18 @@ fn make_of(rng: &mut SeededRng) -> Result<Made, EngineError> {
         spec = spec.file(file.size_kb(512));
     }
     let db = instance.create_database(&spec)?;
-    let reported = |text: String| EngineError::Damaged(text);
+    let damaged = |text: String| EngineError::Damaged(text);
     fill(rng, &db)?;
     db.checkpoint()?;
     let views = db.file_list()?;
     let data = views.into_iter().filter(|file| file.filegroup != 0);
     let paths: Vec<PathBuf> = data.map(|file| file.path).collect();
-    let earlier = image(&*volume, &paths).map_err(reported)?;
+    let earlier = image(&*volume, &paths).map_err(damaged)?;
     fill_more(rng, &db)?;
     drop(db);
     instance.shut_down()?;
     Ok(Made {
-        files: image(&*volume, &paths).map_err(reported)?,
+        files: image(&*volume, &paths).map_err(damaged)?,
         earlier: Some(earlier),
     })
 }

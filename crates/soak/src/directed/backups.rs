@@ -4,7 +4,7 @@
 //! and the engine's own steps of a restore, too. The copy must have what was committed when the backup ended,
 //! and nothing else.
 
-use super::reported;
+use super::as_text;
 use crate::engine::{Engine, EngineStore};
 use crate::subject::{Failure, FullBackups, Layout, Session as _, Store as _};
 use furrow_engine::{BackupScope, BackupSource, Instance, RestoreFile, RestoreSpec};
@@ -52,24 +52,24 @@ impl Scene {
     pub(super) fn new(volume: Arc<dyn Volume>) -> Result<Scene, String> {
         let engine = Engine::default();
         let instance = engine.lasting_instance(Arc::clone(&volume), &LAYOUT);
-        let instance = instance.map_err(reported)?;
+        let instance = instance.map_err(as_text)?;
         let made = engine.create_in(Arc::clone(&instance), Arc::clone(&volume), &LAYOUT);
         let scene = Scene {
             volume,
             instance,
-            store: made.map_err(reported)?,
+            store: made.map_err(as_text)?,
         };
-        let mut session = scene.store.session().map_err(reported)?;
+        let mut session = scene.store.session().map_err(as_text)?;
         for table in [WORKED, DROPPED, LOADED] {
-            session.create_table(table, 1).map_err(reported)?;
+            session.create_table(table, 1).map_err(as_text)?;
         }
         for key in 0..ROWS {
             session
                 .insert(WORKED, key, version(key, 1))
-                .map_err(reported)?;
+                .map_err(as_text)?;
             session
                 .insert(DROPPED, key, version(key, 1))
-                .map_err(reported)?;
+                .map_err(as_text)?;
         }
         drop(session);
         Ok(scene)
@@ -77,14 +77,14 @@ impl Scene {
 
     /// Another version of all rows of a table.
     pub(super) fn change(&self, table: u16, round: u64) -> Result<(), String> {
-        let mut session = self.store.session().map_err(reported)?;
-        session.begin().map_err(reported)?;
+        let mut session = self.store.session().map_err(as_text)?;
+        session.begin().map_err(as_text)?;
         for key in 0..ROWS {
             session
                 .update(table, key, version(key, round))
-                .map_err(reported)?;
+                .map_err(as_text)?;
         }
-        session.commit().map_err(reported)
+        session.commit().map_err(as_text)
     }
 
     /// A backup, with something done before the maps are read and before the log is.
@@ -104,18 +104,16 @@ impl Scene {
         before_maps: &dyn Fn() -> Result<(), String>,
     ) -> Result<(Copied, BackupSource), String> {
         let db = self.store.database();
-        let source = db.begin_backup(BackupScope::CopyOnly).map_err(reported)?;
+        let source = db.begin_backup(BackupScope::CopyOnly).map_err(as_text)?;
         before_maps()?;
         let mut copied = Copied::default();
-        for file in db.file_list().map_err(reported)? {
+        for file in db.file_list().map_err(as_text)? {
             if file.filegroup == 0 {
                 continue;
             }
-            let size = u32::try_from(file.size_pages).map_err(reported)?;
+            let size = u32::try_from(file.size_pages).map_err(as_text)?;
             for interval in 0.. {
-                let runs = source
-                    .allocated(file.id, size, interval)
-                    .map_err(reported)?;
+                let runs = source.allocated(file.id, size, interval).map_err(as_text)?;
                 let Some(runs) = runs else { break };
                 for (page, count) in runs {
                     let first = PageId {
@@ -131,25 +129,19 @@ impl Scene {
 
     /// The copy, recovered, must hold what `expected` holds.
     fn compare(&self, copied: &Copied, expected: &crate::model::State) -> Result<(), String> {
-        let restoring = self
-            .instance
-            .begin_restore(&copied.spec)
-            .map_err(reported)?;
+        let restoring = self.instance.begin_restore(&copied.spec).map_err(as_text)?;
         for (first, bytes) in &copied.pages {
-            restoring.write_pages(*first, bytes).map_err(reported)?;
+            restoring.write_pages(*first, bytes).map_err(as_text)?;
         }
         for block in &copied.blocks {
-            restoring.write_log(block).map_err(reported)?;
+            restoring.write_log(block).map_err(as_text)?;
         }
-        let db = self
-            .instance
-            .recover_restored(restoring)
-            .map_err(reported)?;
+        let db = self.instance.recover_restored(restoring).map_err(as_text)?;
         let engine = Engine::default();
         let volume = Arc::clone(&self.volume);
         let copy = engine.store(Arc::clone(&self.instance), db, volume, &LAYOUT);
-        let there = copy.read_all().map_err(reported)?;
-        copy.audit().map_err(reported)?;
+        let there = copy.read_all().map_err(as_text)?;
+        copy.audit().map_err(as_text)?;
         match there == *expected {
             true => Ok(()),
             false => Err(format!(
@@ -193,7 +185,7 @@ impl Default for Copied {
 impl Copied {
     fn read(&mut self, source: &BackupSource, (first, count): (PageId, u32)) -> Result<(), String> {
         let mut bytes = vec![0; count as usize * PAGE_SIZE];
-        source.read(first, &mut bytes).map_err(reported)?;
+        source.read(first, &mut bytes).map_err(as_text)?;
         self.pages.push((first, bytes));
         Ok(())
     }
@@ -207,7 +199,7 @@ impl Copied {
                 blocks.push(block.bytes);
                 true
             });
-            let Some(needed) = needed.map_err(reported)? else {
+            let Some(needed) = needed.map_err(as_text)? else {
                 break;
             };
             for run in needed {
@@ -215,7 +207,7 @@ impl Copied {
             }
         }
         let db = source.database().ok_or("the database is not open")?;
-        for file in db.file_list().map_err(reported)? {
+        for file in db.file_list().map_err(as_text)? {
             let name = file.path.file_name().unwrap_or_default();
             let mut copy = std::ffi::OsString::from("copy_");
             copy.push(name);
@@ -224,7 +216,7 @@ impl Copied {
                 filegroup: file.filegroup,
                 name: file.name.clone(),
                 path: file.path.with_file_name(copy),
-                size_pages: u32::try_from(file.size_pages).map_err(reported)?,
+                size_pages: u32::try_from(file.size_pages).map_err(as_text)?,
                 guid: file.guid,
                 created: furrow_format::Lsn::ZERO,
                 first_pages: 0,
@@ -249,18 +241,18 @@ fn nothing() -> Result<(), String> {
 pub(super) fn loaded_behind_the_copy(_: u64) -> Result<(), String> {
     let scene = Scene::new(Arc::new(MemoryVolume::new()))?;
     let rows: Vec<(i64, u64)> = (0..LOADED_ROWS).map(|key| (key, 2)).collect();
-    let mut session = scene.store.session().map_err(reported)?;
+    let mut session = scene.store.session().map_err(as_text)?;
     let mut begun = None;
     let mut copy = || {
         begun = Some(scene.copy(&nothing).map_err(Failure::Wrong)?);
         Ok(())
     };
     let loaded = session.load_after(LOADED, &rows, &mut copy);
-    loaded.map_err(reported)?;
+    loaded.map_err(as_text)?;
     drop(session);
     let (copied, source) = begun.ok_or("the backup did not begin")?;
     let copied = copied.log(source)?;
-    let expected = scene.store.read_all().map_err(reported)?;
+    let expected = scene.store.read_all().map_err(as_text)?;
     scene.compare(&copied, &expected)
 }
 
@@ -269,13 +261,13 @@ pub(super) fn freed_before_the_maps(_: u64) -> Result<(), String> {
     let scene = Scene::new(Arc::new(MemoryVolume::new()))?;
     let free = || {
         scene.change(DROPPED, 2)?;
-        let mut session = scene.store.session().map_err(reported)?;
-        session.drop_table(DROPPED).map_err(reported)?;
+        let mut session = scene.store.session().map_err(as_text)?;
+        session.drop_table(DROPPED).map_err(as_text)?;
         drop(session);
-        scene.store.clean().map_err(reported)
+        scene.store.clean().map_err(as_text)
     };
     let copied = scene.back_up(&free, &nothing)?;
-    let expected = scene.store.read_all().map_err(reported)?;
+    let expected = scene.store.read_all().map_err(as_text)?;
     scene.compare(&copied, &expected)
 }
 
@@ -283,21 +275,21 @@ pub(super) fn freed_before_the_maps(_: u64) -> Result<(), String> {
 /// undoes them.
 pub(super) fn copied_and_not_committed(_: u64) -> Result<(), String> {
     let scene = Scene::new(Arc::new(MemoryVolume::new()))?;
-    let expected = scene.store.read_all().map_err(reported)?;
-    let mut session = scene.store.session().map_err(reported)?;
+    let expected = scene.store.read_all().map_err(as_text)?;
+    let mut session = scene.store.session().map_err(as_text)?;
     let open = std::cell::RefCell::new(&mut session);
     let change = || {
         let mut session = open.borrow_mut();
-        session.begin().map_err(reported)?;
+        session.begin().map_err(as_text)?;
         for key in 0..ROWS {
             session
                 .update(WORKED, key, version(key, 2))
-                .map_err(reported)?;
+                .map_err(as_text)?;
         }
-        scene.store.checkpoint().map_err(reported)
+        scene.store.checkpoint().map_err(as_text)
     };
     let copied = scene.back_up(&change, &nothing)?;
     let compared = scene.compare(&copied, &expected);
-    session.rollback().map_err(reported)?;
+    session.rollback().map_err(as_text)?;
     compared
 }

@@ -7,7 +7,7 @@
 //! 3. After each power loss a copy of the machine is recovered and shut down. Every page that differs from
 //!    the saved copy must have its extent's bit set.
 
-use super::reported;
+use super::as_text;
 use crate::engine::{Engine, EngineStore, unmarked};
 use crate::rows::TABLES;
 use crate::subject::{Failure, FullBackups, Layout, Session as _, Store as _, Subject as _};
@@ -56,7 +56,7 @@ fn one_machine(seed: u64) -> Result<(), String> {
     let mut rng = seeded(seed);
     let engine = Engine::default();
     let mut volume = SimVolume::new(SimOptions::default());
-    first_life(&engine, &volume, &mut rng).map_err(reported)?;
+    first_life(&engine, &volume, &mut rng).map_err(as_text)?;
     let reference = take_reference(&engine, &volume)?;
     for life in 0..LIVES {
         let nth = rng.random_range(1..=MOST_CHANGES);
@@ -68,7 +68,7 @@ fn one_machine(seed: u64) -> Result<(), String> {
         volume = volume.crash(&Crash::Torn { seed: rng.random() });
         let recovered = volume.fork();
         let opened = engine.open(Arc::new(recovered.clone()), &LAYOUT);
-        opened.and_then(EngineStore::close).map_err(reported)?;
+        opened.and_then(EngineStore::close).map_err(as_text)?;
         let place = |what| format!("seed {seed}, life {life}, change {nth}: {what}");
         compare(&reference, &recovered).map_err(place)?;
     }
@@ -146,7 +146,7 @@ fn data_files(engine: &Engine) -> [PathBuf; 2] {
 }
 
 fn pages_of(volume: &SimVolume, path: &Path) -> Result<Vec<PageBuf>, String> {
-    let bytes = volume.contents(path).map_err(reported)?;
+    let bytes = volume.contents(path).map_err(as_text)?;
     Ok(bytes.as_chunks::<PAGE_SIZE>().0.to_vec())
 }
 
@@ -163,8 +163,8 @@ fn take_reference(engine: &Engine, volume: &SimVolume) -> Result<Reference, Stri
             clear(page)?;
             let file = volume.open(&path, Open::Existing, Access::Data);
             let offset = u64::from(map.0) * PAGE_SIZE as u64;
-            let file = file.map_err(reported)?;
-            file.write_durable_at(offset, &page[..]).map_err(reported)?;
+            let file = file.map_err(as_text)?;
+            file.write_durable_at(offset, &page[..]).map_err(as_text)?;
         }
         files.push((path, pages));
     }

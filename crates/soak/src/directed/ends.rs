@@ -1,6 +1,6 @@
 //! The scene of a transaction's end that was not durable when its log was truncated.
 
-use super::{reported, small_pool};
+use super::{as_text, small_pool};
 use furrow_format::{DatabaseId, Lsn, TxnId};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, Open, SimVolume, Volume};
@@ -31,31 +31,30 @@ fn config() -> LogConfig {
 
 /// A store that has no more than a log.
 fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
-    volume.create_dir(Path::new("/log")).map_err(reported)?;
+    volume.create_dir(Path::new("/log")).map_err(as_text)?;
     let file = volume.open(Path::new(PATH), Open::Create, Access::Log);
-    let log =
-        Log::create(file.map_err(reported)?, LOG_BYTES, BINDING, config()).map_err(reported)?;
+    let log = Log::create(file.map_err(as_text)?, LOG_BYTES, BINDING, config()).map_err(as_text)?;
     let pool = small_pool()?;
-    Store::new(DatabaseId(5), pool, log, Lsn::ZERO, 1).map_err(reported)
+    Store::new(DatabaseId(5), pool, log, Lsn::ZERO, 1).map_err(as_text)
 }
 
 fn append(store: &Store) -> Result<Lsn, String> {
     let record = Record::system(RecordKind::Change, &[0; FILLER_BYTES]);
-    store.log().append(&record).map_err(reported)
+    store.log().append(&record).map_err(as_text)
 }
 
 /// Fills the log, durably, until its end is where it is wanted.
 fn fill(store: &Store, enough: impl Fn(Lsn) -> bool) -> Result<(), String> {
     while !enough(store.log().tail()) {
         let lsn = append(store)?;
-        store.log().flush_to(lsn).map_err(reported)?;
+        store.log().flush_to(lsn).map_err(as_text)?;
     }
     Ok(())
 }
 
 fn note(store: &Store) -> Result<(), String> {
     let taken = checkpoint(store, CheckpointOptions::default());
-    taken.map(drop).map_err(reported)
+    taken.map(drop).map_err(as_text)
 }
 
 /// A transaction keeps the log since its first record. It ends a step before the log has to begin again from
@@ -66,10 +65,10 @@ fn played(volume: &SimVolume) -> Result<(Vec<SimVolume>, TxnId), String> {
     note(&store)?;
     let mut txn = Transaction::begin(&store);
     let id = txn.id();
-    txn.prepare(0, 8).map_err(reported)?;
+    txn.prepare(0, 8).map_err(as_text)?;
     let first = txn
         .commit_mini(Mini::new(&store), b"the undo")
-        .map_err(reported)?;
+        .map_err(as_text)?;
     let vlfs = store.log().vlfs();
     let (last, vlf_bytes) = match vlfs.last() {
         Some((vlf, _)) if vlfs.len() > 2 => (first.vlf() + vlfs.len() as u32 - 1, vlf.size),
@@ -84,15 +83,15 @@ fn played(volume: &SimVolume) -> Result<(Vec<SimVolume>, TxnId), String> {
     let machines: Arc<Mutex<Vec<SimVolume>>> = Arc::default();
     let to = Arc::clone(&machines);
     volume.on_boundary(move |machine| to.lock().push(machine));
-    txn.commit_delayed().map_err(reported)?;
-    if !truncate(&store).map_err(reported)? {
+    txn.commit_delayed().map_err(as_text)?;
+    if !truncate(&store).map_err(as_text)? {
         return Err("the end of the transaction let nothing go: no scene".to_owned());
     }
     while store.log().tail().vlf() == last {
         append(&store)?;
     }
     (0..OVERWRITING).try_for_each(|_| append(&store).map(drop))?;
-    store.log().flush_all().map_err(reported)?;
+    store.log().flush_all().map_err(as_text)?;
     Ok((std::mem::take(&mut *machines.lock()), id))
 }
 
@@ -100,15 +99,15 @@ fn played(volume: &SimVolume) -> Result<(Vec<SimVolume>, TxnId), String> {
 fn judge(machine: &SimVolume, id: TxnId) -> Result<bool, String> {
     let open = || machine.open(Path::new(PATH), Open::Existing, Access::Log);
     let found =
-        analyse(open().map_err(reported)?, BINDING, (config(), Lsn::MAX)).map_err(reported)?;
+        analyse(open().map_err(as_text)?, BINDING, (config(), Lsn::MAX)).map_err(as_text)?;
     let Some(loser) = found.losers.iter().find(|loser| loser.id == id) else {
         return Ok(false);
     };
     drop(found.log);
-    let scan = LogScan::open(open().map_err(reported)?, BINDING, loser.last);
+    let scan = LogScan::open(open().map_err(as_text)?, BINDING, loser.last);
     let gone = |why: &dyn std::fmt::Display| format!("{why}: the log of it was let go");
     let mut scan = scan.map_err(|e| gone(&e))?;
-    while let Some(record) = scan.next_record().map_err(reported)? {
+    while let Some(record) = scan.next_record().map_err(as_text)? {
         if record.lsn == loser.last && record.get().txn == id {
             return Ok(true);
         }

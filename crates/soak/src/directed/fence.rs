@@ -3,8 +3,8 @@
 //! The disk writes the first halves of all pages of a batch, then waits, then writes the second halves. A
 //! backup that reads one of these pages meanwhile must get it whole.
 
+use super::as_text;
 use super::backups::Scene;
-use super::reported;
 use crate::subject::Store as _;
 use furrow_engine::BackupScope;
 use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, PageNo, verify};
@@ -151,13 +151,13 @@ pub(super) fn read_between_the_halves(_: u64) -> Result<(), String> {
     });
     let scene = Scene::new(volume)?;
     let db = scene.store.database();
-    let source = db.begin_backup(BackupScope::CopyOnly).map_err(reported)?;
+    let source = db.begin_backup(BackupScope::CopyOnly).map_err(as_text)?;
     scene.change(0, 2)?;
     gate.state.lock().armed = true;
     thread::scope(|scope| {
         let store = &scene.store;
-        let checkpoint = move || store.checkpoint().map_err(reported);
-        let writer = thread::spawn_scoped(scope, "checkpoint", checkpoint).map_err(reported)?;
+        let checkpoint = move || store.checkpoint().map_err(as_text);
+        let writer = thread::spawn_scoped(scope, "checkpoint", checkpoint).map_err(as_text)?;
         let half = wait_for_half(&gate)?;
         let mut torn = Ok(());
         for offset in half {
@@ -167,7 +167,7 @@ pub(super) fn read_between_the_halves(_: u64) -> Result<(), String> {
                 page,
             };
             let mut bytes: Box<PageBuf> = Box::new([0; PAGE_SIZE]);
-            source.read(id, &mut bytes[..]).map_err(reported)?;
+            source.read(id, &mut bytes[..]).map_err(as_text)?;
             let whole = verify(&bytes, id).map(drop);
             torn = torn.and(whole.map_err(|e| format!("page {id}: {e}")));
         }

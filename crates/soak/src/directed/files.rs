@@ -1,6 +1,6 @@
 //! Scenes of data files: the image of a page's old content, a file that becomes shorter, an old copy.
 
-use super::reported;
+use super::as_text;
 use crate::engine::{Engine, EngineSession, EngineStore};
 use crate::rows::{Row, TABLES};
 use crate::subject::{Failure, FullBackups, Layout, Session as _, Store as _, Subject as _};
@@ -75,7 +75,7 @@ fn begun(engine: &Engine, volume: &SimVolume, layout: &Layout) -> Result<EngineS
 /// put back is what was written last, or nothing: never the old page.
 pub(super) fn image_of_a_former_life(_: u64) -> Result<(), String> {
     let volume = SimVolume::new(SimOptions::default());
-    let (before, after) = two_lives(&volume).map_err(reported)?;
+    let (before, after) = two_lives(&volume).map_err(as_text)?;
     let imaged = rot_and_repair(&before)?;
     let last = pages(&after)?;
     let earlier = pages(&before)?;
@@ -118,7 +118,7 @@ fn primary() -> PathBuf {
 
 /// All pages of the primary file that are whole.
 fn pages(machine: &SimVolume) -> Result<BTreeMap<PageId, PageBuf>, String> {
-    let bytes = machine.contents(&primary()).map_err(reported)?;
+    let bytes = machine.contents(&primary()).map_err(as_text)?;
     let pages = bytes.as_chunks::<PAGE_SIZE>().0.iter().zip(0..);
     let named = pages.map(|(page, number)| (PageId::new(1, number), *page));
     Ok(named
@@ -131,16 +131,16 @@ fn rot_and_repair(machine: &SimVolume) -> Result<BTreeMap<PageId, PageBuf>, Stri
     let (machine, path) = (machine.fork(), primary());
     for id in pages(&machine)?.into_keys() {
         let at = u64::from(id.page.0) * PAGE_SIZE as u64 + ROTTEN_BYTE as u64;
-        machine.rot(&path, at, BIT).map_err(reported)?;
+        machine.rot(&path, at, BIT).map_err(as_text)?;
     }
     let mut guard = path.clone().into_os_string();
     guard.push(".dw");
     let open = |path: PathBuf| machine.open(&path, Open::Existing, Access::Data);
     let (file, images) = (
-        open(path).map_err(reported)?,
-        open(guard.into()).map_err(reported)?,
+        open(path).map_err(as_text)?,
+        open(guard.into()).map_err(as_text)?,
     );
-    double_write::repair(&*file, &*images, FileId(1)).map_err(reported)?;
+    double_write::repair(&*file, &*images, FileId(1)).map_err(as_text)?;
     pages(&machine)
 }
 
@@ -150,7 +150,7 @@ pub(super) fn file_cut_off(_: u64) -> Result<(), String> {
     let layout = Layout { files: 2, ..LAYOUT };
     let volume = SimVolume::new(SimOptions::default());
     let engine = Engine::default();
-    grow_and_cut(&engine, &volume, &layout).map_err(reported)?;
+    grow_and_cut(&engine, &volume, &layout).map_err(as_text)?;
     for outcome in [Crash::KeepAll, Crash::DropAll] {
         let after = volume.crash(&outcome);
         let read = || -> Result<usize, Failure> {
@@ -175,10 +175,10 @@ pub(super) fn old_copy(_: u64) -> Result<(), String> {
     let layout = Layout { files: 2, ..LAYOUT };
     let volume = SimVolume::new(SimOptions::default());
     let engine = Engine::default();
-    let early = two_checkpoints(&engine, &volume, &layout).map_err(reported)?;
+    let early = two_checkpoints(&engine, &volume, &layout).map_err(as_text)?;
     for (path, refusal) in [(primary(), "9003"), (secondary(&engine), "5173")] {
         let mixed = volume.crash(&Crash::KeepAll);
-        mixed.take_file_from(&early, &path).map_err(reported)?;
+        mixed.take_file_from(&early, &path).map_err(as_text)?;
         match engine.open(Arc::new(mixed), &layout) {
             Err(failure) if failure.to_string().contains(refusal) => {}
             Err(failure) => return Err(format!("{}: {failure}", path.display())),
@@ -186,7 +186,7 @@ pub(super) fn old_copy(_: u64) -> Result<(), String> {
         }
     }
     let whole = engine.open(Arc::new(volume.crash(&Crash::KeepAll)), &layout);
-    whole.and_then(EngineStore::close).map_err(reported)
+    whole.and_then(EngineStore::close).map_err(as_text)
 }
 
 /// The machine as it was behind the first one.

@@ -76,22 +76,22 @@ where
         + 'static,
 {
     let volume = SimVolume::new(SimOptions::default());
-    let reported = |e: Failure| e.to_string();
+    let as_text = |e: Failure| e.to_string();
     let store = Engine::default()
         .create(Arc::new(volume), layout)
-        .map_err(reported)?;
-    let mut session = store.session().map_err(reported)?;
-    session.begin().map_err(reported)?;
+        .map_err(as_text)?;
+    let mut session = store.session().map_err(as_text)?;
+    session.begin().map_err(as_text)?;
     for table in tables {
-        session.create_table(*table, 1).map_err(reported)?;
+        session.create_table(*table, 1).map_err(as_text)?;
     }
-    session.commit().map_err(reported)?;
+    session.commit().map_err(as_text)?;
     drop(session);
     let steps = Steps::default();
     let mut threads = Vec::new();
     for number in 0..THREADS {
         let (work, steps) = (work.clone(), Arc::clone(&steps));
-        let mut session = store.session().map_err(reported)?;
+        let mut session = store.session().map_err(as_text)?;
         let thread = spawn_named(format!("mover {number}"), move || {
             work(&mut session, number, &steps)
         });
@@ -102,9 +102,9 @@ where
         std::mem::forget(store);
         return Err(what);
     }
-    store.read_all().map_err(reported)?;
-    store.audit().map_err(reported)?;
-    store.close().map_err(reported)
+    store.read_all().map_err(as_text)?;
+    store.audit().map_err(as_text)?;
+    store.close().map_err(as_text)
 }
 
 /// Versions of rows of so many bytes.
@@ -162,12 +162,11 @@ fn wide(name: &str) -> TableSpec {
 /// Each thread fills and empties a table of its own, the pages of which lie in two files.
 pub(super) fn many_files(seed: u64) -> Result<(), String> {
     let volume = MemoryVolume::new();
-    let reported = |e: EngineError| e.to_string();
+    let as_text = |e: EngineError| e.to_string();
     volume
         .create_dir(Path::new("d"))
         .map_err(|e| e.to_string())?;
-    let instance =
-        Instance::start(Arc::new(volume), InstanceConfig::default()).map_err(reported)?;
+    let instance = Instance::start(Arc::new(volume), InstanceConfig::default()).map_err(as_text)?;
     let data = FileSpec::new("data", "d/data.mdf").size_mb(4);
     let mut spec = DatabaseSpec::new("wide", data);
     for number in 1..FILES {
@@ -175,7 +174,7 @@ pub(super) fn many_files(seed: u64) -> Result<(), String> {
         spec = spec.file(FileSpec::new(format!("data{number}"), path).size_mb(4));
     }
     let log = FileSpec::new("log", "d/log.ldf").size_mb(32);
-    let db = instance.create_database(&spec.log(log)).map_err(reported)?;
+    let db = instance.create_database(&spec.log(log)).map_err(as_text)?;
     let (steps, mut threads) = (Steps::default(), Vec::new());
     for number in 0..THREADS {
         let (db, steps) = (Arc::clone(&db), Arc::clone(&steps));
@@ -191,9 +190,9 @@ pub(super) fn many_files(seed: u64) -> Result<(), String> {
         return Err(what);
     }
     // Only after all threads are done: the cleaner goes through the tables of all of them.
-    let session = Session::new(&db).map_err(reported)?;
+    let session = Session::new(&db).map_err(as_text)?;
     for number in 0..THREADS {
-        let table = session.table(&format!("t{number}")).map_err(reported)?;
+        let table = session.table(&format!("t{number}")).map_err(as_text)?;
         let audit = table.indexes()[0].rowset().audit();
         let rows = audit.map_err(|e| e.to_string())?.rows;
         if rows != 0 {
@@ -201,7 +200,7 @@ pub(super) fn many_files(seed: u64) -> Result<(), String> {
         }
     }
     drop((session, db));
-    instance.shut_down().map_err(reported)
+    instance.shut_down().map_err(as_text)
 }
 
 fn fill_and_empty(

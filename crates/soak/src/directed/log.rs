@@ -1,6 +1,6 @@
 //! The scene of the log's blocks.
 
-use super::reported;
+use super::as_text;
 use furrow_format::{Lsn, TxnId};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{Access, IoError, Open, SimVolume, Volume};
@@ -44,9 +44,9 @@ fn append(log: &Log, numbers: std::ops::Range<u64>) -> Result<Vec<Lsn>, LogError
 
 fn open(machine: &SimVolume, from: Lsn) -> Result<(LogScan, u64), String> {
     let file = machine.open(Path::new(PATH), Open::Existing, Access::Log);
-    let mut scan = LogScan::open(file.map_err(reported)?, BINDING, from).map_err(reported)?;
+    let mut scan = LogScan::open(file.map_err(as_text)?, BINDING, from).map_err(as_text)?;
     let mut records = 0;
-    while let Some(record) = scan.next_record().map_err(reported)? {
+    while let Some(record) = scan.next_record().map_err(as_text)? {
         records += u64::from(record.get().kind == RecordKind::Change);
     }
     Ok((scan, records))
@@ -66,12 +66,12 @@ fn begun(volume: &SimVolume) -> Result<(Arc<Log>, Lsn), LogError> {
 /// the same length and in the same place: those that lay behind the lost one must not follow it.
 pub(super) fn stale_blocks(_: u64) -> Result<(), String> {
     let volume = SimVolume::new(SimOptions::default());
-    let (log, start) = begun(&volume).map_err(reported)?;
+    let (log, start) = begun(&volume).map_err(as_text)?;
     let aside: Arc<Mutex<Vec<SimVolume>>> = Arc::default();
     let to = Arc::clone(&aside);
     volume.on_boundary(move |machine| to.lock().push(machine));
-    let lsns = append(&log, 0..RECORDS).map_err(reported)?;
-    log.flush_all().map_err(reported)?;
+    let lsns = append(&log, 0..RECORDS).map_err(as_text)?;
+    log.flush_all().map_err(as_text)?;
     drop(log);
     let block = |lsn: &Lsn| lsn.0 & !u64::from(Lsn::MAX_SLOT);
     let in_first = lsns
@@ -86,9 +86,9 @@ pub(super) fn stale_blocks(_: u64) -> Result<(), String> {
             if there >= in_first {
                 continue;
             }
-            let log = Log::resume(scan, start, config()).map_err(reported)?;
-            append(&log, there..in_first).map_err(reported)?;
-            log.flush_all().map_err(reported)?;
+            let log = Log::resume(scan, start, config()).map_err(as_text)?;
+            append(&log, there..in_first).map_err(as_text)?;
+            log.flush_all().map_err(as_text)?;
             drop(log);
             let (_, found) = open(&after.crash(&Crash::KeepAll), start)?;
             if found != in_first {

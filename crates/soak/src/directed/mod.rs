@@ -91,7 +91,7 @@ pub fn run(seed: u64) -> Result<(), Box<Finding>> {
 }
 
 /// What went wrong in a scene for other reasons than the one that is looked for.
-fn reported(error: impl std::fmt::Display) -> String {
+fn as_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
@@ -104,5 +104,5 @@ fn small_pool() -> Result<Arc<Pool>, String> {
         instruments: Instruments::new(),
         ..PoolConfig::default()
     };
-    Pool::new(config).map_err(reported)
+    Pool::new(config).map_err(as_text)
 }

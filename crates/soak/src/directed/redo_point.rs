@@ -1,6 +1,6 @@
 //! The scene of a page that becomes dirty late.
 
-use super::{reported, small_pool};
+use super::{as_text, small_pool};
 use furrow_format::{
     AllocUnitId, DatabaseId, FileHeader, FileId, Lsn, PAGE_SIZE, PageId, PageInit, PageMut, PageNo,
     PageType,
@@ -29,25 +29,25 @@ const LATE: u32 = 3;
 const OTHER: u32 = 4;
 
 fn open(volume: &SimVolume) -> Result<Arc<Store>, String> {
-    volume.create_dir(Path::new("/d")).map_err(reported)?;
+    volume.create_dir(Path::new("/d")).map_err(as_text)?;
     let data = volume.open(Path::new(PATH), Open::Create, Access::Data);
-    let data = data.map_err(reported)?;
+    let data = data.map_err(as_text)?;
     let bytes = u64::from(PAGES) * PAGE_SIZE as u64;
-    data.resize(bytes, Fill::Zero).map_err(reported)?;
+    data.resize(bytes, Fill::Zero).map_err(as_text)?;
     let file = volume.open(Path::new(LOG_PATH), Open::Create, Access::Log);
     let config = LogConfig {
         background: false,
         ..LogConfig::default()
     };
-    let log = Log::create(file.map_err(reported)?, 4 << 20, BINDING, config).map_err(reported)?;
+    let log = Log::create(file.map_err(as_text)?, 4 << 20, BINDING, config).map_err(as_text)?;
     let pool = small_pool()?;
-    let store = Store::new(DB, Arc::clone(&pool), log, Lsn::ZERO, 1).map_err(reported)?;
+    let store = Store::new(DB, Arc::clone(&pool), log, Lsn::ZERO, 1).map_err(as_text)?;
     let file = PoolFile {
         file: data,
         stats: Arc::new(FileStats::new(DB.0, FILE, PATH)),
         double_write: None,
     };
-    pool.add_file(DB, FileId(FILE), file).map_err(reported)?;
+    pool.add_file(DB, FileId(FILE), file).map_err(as_text)?;
     Ok(store)
 }
 
@@ -60,7 +60,7 @@ fn id(page: u32) -> PageId {
 
 /// Makes a page, whatever it held.
 fn make(store: &Store, page: u32) -> Result<(), String> {
-    let mut guard = store.create(id(page), LatchRank::Data).map_err(reported)?;
+    let mut guard = store.create(id(page), LatchRank::Data).map_err(as_text)?;
     guard.begin_change();
     let lsn = note(store)?;
     let init = PageInit::new(id(page), PageType::Data, AllocUnitId(99 << 16), 4);
@@ -73,21 +73,21 @@ fn make(store: &Store, page: u32) -> Result<(), String> {
 fn make_header(store: &Store) -> Result<(), String> {
     let mut guard = store
         .create(id(0), LatchRank::FileHeader)
-        .map_err(reported)?;
+        .map_err(as_text)?;
     guard.begin_change();
     let lsn = note(store)?;
     let header = FileHeader {
         name: "late".to_owned(),
         ..FileHeader::new(Guid(BINDING), FileId(FILE), 1, PAGES)
     };
-    header.format(&mut guard).map_err(reported)?;
+    header.format(&mut guard).map_err(as_text)?;
     guard.finish_change(lsn, true);
     Ok(())
 }
 
 /// A change of a page, which is dirty from this LSN on, or from now on.
 fn change(store: &Store, page: u32, since: Option<Lsn>) -> Result<(), String> {
-    let mut guard = store.write(id(page), LatchRank::Data).map_err(reported)?;
+    let mut guard = store.write(id(page), LatchRank::Data).map_err(as_text)?;
     match since {
         Some(lsn) => guard.begin_change_at(lsn),
         None => guard.begin_change(),
@@ -99,12 +99,12 @@ fn change(store: &Store, page: u32, since: Option<Lsn>) -> Result<(), String> {
 
 fn note(store: &Store) -> Result<Lsn, String> {
     let record = Record::system(RecordKind::Change, b"of a page");
-    store.log().append(&record).map_err(reported)
+    store.log().append(&record).map_err(as_text)
 }
 
 fn redo_point(store: &Store) -> Result<Lsn, String> {
     let taken = checkpoint(store, CheckpointOptions::default());
-    Ok(taken.map_err(reported)?.redo_point)
+    Ok(taken.map_err(as_text)?.redo_point)
 }
 
 /// A thread reads the log's tail and sleeps. One checkpoint completes and another begins before the thread

@@ -78,12 +78,12 @@ impl<'w> Ground<'w> {
     }
 
     fn compare(&self, store: &impl Store, model: &Model) -> Result<(), String> {
-        let reported = |place: &str, e: Failure| format!("{place}: {e}");
-        let state = store.read_all().map_err(|e| reported("reading all", e))?;
+        let at_place = |place: &str, e: Failure| format!("{place}: {e}");
+        let state = store.read_all().map_err(|e| at_place("reading all", e))?;
         model
             .check(&state)
             .map_err(|e| format!("comparing: {}", e.0))?;
-        store.audit().map_err(|e| reported("auditing", e))
+        store.audit().map_err(|e| at_place("auditing", e))
     }
 }
 

@@ -15,7 +15,7 @@ use furrow_tsql::ast::name::Ident;
 use std::sync::Arc;
 
 /// Sends a message of level 10.
-fn reported(run: &mut Run<'_>, number: u32, text: &str) {
+fn inform(run: &mut Run<'_>, number: u32, text: &str) {
     run.inform(Message::custom(number, 10, 1, text));
 }
 
@@ -44,7 +44,7 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterDatabase) -> Result<()> {
             .instance()
             .rename_database(&name, &new.value)?;
         let text = format!("The database name '{}' has been set.", new.value);
-        reported(run, 5023, &text);
+        inform(run, 5023, &text);
         run.done(None);
         return Ok(());
     }
@@ -72,7 +72,7 @@ fn act(run: &mut Run<'_>, db: &Arc<Database>, action: &DatabaseAction) -> Result
         DatabaseAction::RemoveFile(name) => {
             db.remove_file(&name.value)?;
             let text = format!("The file '{}' has been removed.", name.value);
-            reported(run, 5044, &text);
+            inform(run, 5044, &text);
             Ok(())
         }
         DatabaseAction::ModifyFile(file) => modify_file(run, db, file),
@@ -86,14 +86,14 @@ fn act(run: &mut Run<'_>, db: &Arc<Database>, action: &DatabaseAction) -> Result
         DatabaseAction::RemoveFilegroup(name) => {
             db.remove_filegroup(&name.value)?;
             let text = format!("The filegroup '{}' has been removed.", name.value);
-            reported(run, 5044, &text);
+            inform(run, 5044, &text);
             Ok(())
         }
         DatabaseAction::ModifyFilegroup(name, word) => modify_filegroup(run, db, name, word),
         DatabaseAction::RenameFilegroup(name, new) => {
             db.rename_filegroup(&name.value, &new.value)?;
             let text = format!("The filegroup name '{}' has been set.", new.value);
-            reported(run, 5021, &text);
+            inform(run, 5021, &text);
             Ok(())
         }
         DatabaseAction::Rename(_) => refuse(5016, &[db.name().into()]),
@@ -149,7 +149,7 @@ fn modify_file(run: &mut Run<'_>, db: &Arc<Database>, written: &FileSpec) -> Res
     }
     if let Some(new) = &written.new_name {
         let text = format!("The file name '{}' has been set.", new.value);
-        reported(run, 5021, &text);
+        inform(run, 5021, &text);
     }
     Ok(())
 }
@@ -163,7 +163,7 @@ fn modify_filegroup(run: &mut Run<'_>, db: &Arc<Database>, name: &Ident, word: &
         "READ_WRITE" | "READWRITE" => updateability(run, db, (&name.value, false))?,
         other => return Err(unsupported(&format!("MODIFY FILEGROUP {other}"))),
     }
-    reported(
+    inform(
         run,
         5046,
         &format!("The filegroup property '{word}' has been set."),

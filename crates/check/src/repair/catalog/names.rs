@@ -194,7 +194,7 @@ impl Work<'_> {
         }
     }
 
-    /// The log as a database gets it of which nothing is said: beside the primary file, with its name.
+    /// The row of a log that no row names: the default path, beside the primary file and with its name.
     fn default_log(&mut self) {
         let mut files = self.files.iter();
         let primary = files.find(|file| file.id == FileId(1));

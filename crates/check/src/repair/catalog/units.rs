@@ -6,8 +6,7 @@
 //!    is the only one without a row. Otherwise the catalog is not repaired, for the rows of a table would go.
 //! 2. *A table without a rowset is dropped only if no page can be one of its rows*: while a unit with rows
 //!    belongs to no rowset, nothing is repaired. Proof:
-//!    `tables_that_lost_rowset_and_index_rows_are_not_freed`
-//!    (engine).
+//!    `tables_that_lost_rowset_and_index_rows_are_not_freed` (engine).
 
 use super::reconcile::{Work, is_base};
 use super::survey::SeenUnit;

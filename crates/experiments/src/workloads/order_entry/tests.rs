@@ -165,7 +165,7 @@ fn a_planted_violation_of_each_condition_is_found() {
 }
 
 #[test]
-fn a_row_that_sessions_were_reported_of_and_that_is_not_there_is_missed() {
+fn a_row_that_sessions_know_of_and_that_is_not_there_is_missed() {
     let before = conditions::Totals::default();
     let after = conditions::Totals {
         next_orders: 5,
