@@ -3,7 +3,10 @@
 use crate::chain::{log_restore, tail_backup, take_tail, wanted};
 use crate::files::{fill, group, other_table, restored, to_file};
 use crate::places::{is_there, restored_to};
-use crate::world::{Silent, World, config, ids, insert, numbers, request, world, world_on};
+use crate::world::{
+    Silent, World, after_power_loss, config, ids, insert, numbers, request, simulated, world,
+    world_on,
+};
 use furrow_backup::{
     BackupRequest, Device, MediaSet, Parts, RestoreRequest, backup_database, recover_only,
     restore_database,
@@ -11,8 +14,8 @@ use furrow_backup::{
 use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, DatabaseState, FileSpec, Instance, InstanceConfig,
 };
-use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops, SimOptions};
-use furrow_io::{Access, Fill, MemoryVolume, Open, SimVolume, SystemVolume, Volume, read_file};
+use furrow_io::sim::{Effect, Fault, OpKind, Ops};
+use furrow_io::{Access, Fill, MemoryVolume, Open, SystemVolume, Volume, read_file};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,30 +55,6 @@ fn small_world(megabytes: u64) -> World {
         Arc::new(volume),
         FileSpec::new("log", "d/log.ldf").size_mb(2),
     )
-}
-
-/// On a machine that can lose its power.
-fn simulated() -> (SimVolume, World) {
-    let volume = SimVolume::new(SimOptions::default());
-    let log = FileSpec::new("log", "d/log.ldf").size_mb(2);
-    let world = world_on(Arc::new(volume.clone()), log);
-    (volume, world)
-}
-
-/// The machine has lost its power, and starts again with this database.
-fn after_power_loss(volume: &SimVolume, world: World, name: &str) -> World {
-    assert!(!volume.is_powered());
-    world.instance.abandon();
-    drop(world);
-    volume.heal();
-    volume.restart(&Crash::DropAll);
-    let instance = Instance::start(Arc::new(volume.clone()), config()).unwrap();
-    let db = instance.database(name).unwrap();
-    World {
-        volume: Arc::new(volume.clone()),
-        instance,
-        db,
-    }
 }
 
 #[test]

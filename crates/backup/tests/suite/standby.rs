@@ -2,12 +2,14 @@
 
 use crate::chain::{full_model, log_backup, log_restore, wanted};
 use crate::files::{fill, other_table};
-use crate::world::{Silent, World, ids, numbers, request, world};
+use crate::world::{Silent, World, after_power_loss, ids, numbers, request, simulated, world};
 use furrow_backup::{
     BackupError, BackupRequest, RestoreReport, RestoreRequest, backup_database, recover_only,
     restore_database, restore_log,
 };
 use furrow_engine::{Database, Session};
+use furrow_io::random::test_seed;
+use furrow_io::sim::{Effect, Fault, Ops};
 use furrow_io::{Access, AlignedBuf, Open, Volume};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -308,4 +310,33 @@ fn a_set_whose_new_files_have_no_place_leaves_the_database_in_standby() {
     assert_eq!(ids(&copy(&world), "o"), (0..200).collect::<Vec<_>>());
     recover_only(&world.instance, "copy").unwrap();
     world.check_also("copy", &["d/copy_added.ndf"]);
+}
+
+#[test]
+fn an_undo_file_that_a_power_loss_has_left_is_in_no_ones_way() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut moments = 0;
+    // Another share of the moments each time.
+    for nth in (1 + seed % 6..).step_by(6) {
+        let (volume, world) = simulated();
+        let full = backed_up(&world);
+        full_to_standby(&world, &full).unwrap();
+        // The standby ends and begins again.
+        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth));
+        let done = log_to_standby(&world, "l0");
+        if volume.is_powered() {
+            done.unwrap();
+            break;
+        }
+        moments += 1;
+        // Where it is in standby still, DROP removes the undo file; else a restore finds what is left.
+        let world = after_power_loss(&volume, world, "test");
+        world.instance.drop_database("copy").unwrap();
+        let left = world.volume.exists(std::path::Path::new(UNDO)).unwrap();
+        assert!(!left, "change {nth}");
+        full_to_standby(&world, &full).unwrap();
+        assert_eq!(ids(&copy(&world), "o"), (0..100).collect::<Vec<_>>());
+    }
+    assert!(moments > 10, "{moments}");
 }

@@ -11,7 +11,8 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig,
     ScanSpec, Session, Table, TableSpec,
 };
-use furrow_io::{MemoryVolume, Volume};
+use furrow_io::sim::{Crash, SimOptions};
+use furrow_io::{MemoryVolume, SimVolume, Volume};
 use furrow_types::{DataType, TypeId, Value};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -59,6 +60,30 @@ pub fn world_on(volume: Arc<dyn Volume>, log: FileSpec) -> World {
     let db = instance.create_database(&spec).unwrap();
     World {
         volume,
+        instance,
+        db,
+    }
+}
+
+/// On a machine that can lose its power.
+pub fn simulated() -> (SimVolume, World) {
+    let volume = SimVolume::new(SimOptions::default());
+    let log = FileSpec::new("log", "d/log.ldf").size_mb(2);
+    let world = world_on(Arc::new(volume.clone()), log);
+    (volume, world)
+}
+
+/// The machine has lost its power, and starts again with this database.
+pub fn after_power_loss(volume: &SimVolume, world: World, name: &str) -> World {
+    assert!(!volume.is_powered());
+    world.instance.abandon();
+    drop(world);
+    volume.heal();
+    volume.restart(&Crash::DropAll);
+    let instance = Instance::start(Arc::new(volume.clone()), config()).unwrap();
+    let db = instance.database(name).unwrap();
+    World {
+        volume: Arc::new(volume.clone()),
         instance,
         db,
     }

@@ -40,7 +40,7 @@ pub(crate) use rows::{
     FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, find_log_row, parse_file,
     read_files1,
 };
-pub(crate) use undo_file::{BadUndo, UndoFile, put_back, undo_file_is_of};
+pub(crate) use undo_file::{BadUndo, UndoFile, put_back, undo_file_is_blank, undo_file_is_of};
 
 pub use physical::directory_error;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};

@@ -273,6 +273,22 @@ pub(crate) fn undo_file_is_of(
     has_header(&*volume.open(path, Open::ReadOnly, Access::Data)?, binding)
 }
 
+/// Whether the file at a path has nothing yet: no bytes, or no more than the zeros of a header that was not
+/// written. No data is lost with it.
+pub(crate) fn undo_file_is_blank(volume: &dyn Volume, path: &Path) -> Result<bool, IoError> {
+    let file = volume.open(path, Open::ReadOnly, Access::Data)?;
+    let mut head = AlignedBuf::new(UNIT as usize);
+    let len = file.len_bytes()?;
+    match head.get_mut(..len as usize) {
+        Some([]) => Ok(true),
+        Some(bytes) => {
+            file.read_at(0, bytes)?;
+            Ok(bytes.iter().all(|&byte| byte == 0))
+        }
+        None => Ok(false),
+    }
+}
+
 /// Writes back what an undo file has of these files, by number, durably. It may be done again. Nothing is
 /// written of one that is missing, strange or damaged.
 pub(crate) fn put_back(

@@ -507,7 +507,7 @@ impl Instance {
             }
         }
         listed.paths.extend(listed.absent.piece_paths());
-        if listed.phase == Phase::Standby {
+        if !listed.link.undo.as_os_str().is_empty() {
             listed.paths.push(listed.link.undo.clone());
         }
         if listed.phase == Phase::Reverting {

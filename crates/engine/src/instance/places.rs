@@ -15,7 +15,8 @@
 
 use super::Instance;
 use crate::files::{
-    Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_of,
+    Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_blank,
+    undo_file_is_of,
 };
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_io::{Access, IoErrorKind, Open, Volume};
@@ -112,11 +113,12 @@ impl Instance {
                 return false;
             }
             let others = exempt != Exempt::Pieces(listed.id);
-            let undo = (others && listed.phase == Phase::Standby).then_some(&listed.link.undo);
+            let undo = &listed.link.undo;
+            let has_undo = others && !undo.as_os_str().is_empty();
             let pieces = listed.absent.piece_paths();
             listed.paths.iter().any(meets)
                 || listed.layout.iter().any(|plan| meets(&plan.path))
-                || undo.is_some_and(meets)
+                || has_undo && meets(undo)
                 || others && pieces.iter().any(meets)
         });
         listed.map(|listed| listed.name.clone())
@@ -209,10 +211,7 @@ impl Instance {
         if let Some(user) = self.user_of(&list, plan.undo, exempt) {
             return Err(in_use(plan.undo, &user));
         }
-        let Some(known) = known else {
-            return self.can_be_made(plan.undo, Access::Log);
-        };
-        if !plan.replaces {
+        if let Some(known) = known.filter(|_| !plan.replaces) {
             if known.phase == Phase::Whole && !known.absent.is_empty() {
                 let text = "'RESTORE WITH STANDBY of files of a database that is online' is not \
                             supported.";
@@ -223,15 +222,25 @@ impl Instance {
             after.refuse("RESTORE WITH STANDBY")?;
         }
         // The one that it has goes when its standby ends.
-        if known.phase == Phase::Standby && known.link.undo == plan.undo {
+        if known.is_some_and(|known| known.link.undo == plan.undo) {
             return Ok(());
         }
-        let volume = &*self.shared.volume;
-        let left = volume.exists(plan.undo)? && !plan.replaces;
-        match left && undo_file_is_of(volume, plan.undo, Guid(known.binding))? {
+        let own = known.filter(|_| !plan.replaces).map(|k| Guid(k.binding));
+        match self.is_left_undo(plan.undo, own)? {
             true => Ok(()),
             false => self.can_be_made(plan.undo, Access::Log),
         }
+    }
+
+    /// Whether an undo file lies at a path that can go: of the database with this binding, or one that a
+    /// crash has left while it was made.
+    fn is_left_undo(&self, path: &Path, own: Option<Guid>) -> Result<bool, EngineError> {
+        let volume = &*self.shared.volume;
+        if !volume.exists(path)? || !is_regular(volume, path) {
+            return Ok(false);
+        }
+        let of_it = |own| undo_file_is_of(volume, path, own);
+        Ok(undo_file_is_blank(volume, path)? || own.map_or(Ok(false), of_it)?)
     }
 
     /// Makes a file, a data file with its double-write file, and removes it again.
@@ -257,7 +266,7 @@ impl Instance {
         if !volume.exists(undo)? {
             return Ok(());
         }
-        if !undo_file_is_of(volume, undo, binding)? {
+        if !self.is_left_undo(undo, Some(binding))? {
             return Err(taken(undo));
         }
         Ok(volume.remove(undo)?)

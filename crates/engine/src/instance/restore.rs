@@ -241,7 +241,7 @@ impl Instance {
         let others = others.filter(|path| !old.paths.contains(path));
         paths.extend(others.cloned());
         paths.extend(old.absent.piece_paths());
-        if old.phase == Phase::Standby {
+        if !old.link.undo.as_os_str().is_empty() {
             paths.push(old.link.undo.clone());
         }
         paths

@@ -126,6 +126,7 @@ impl Instance {
         chosen: &[u16],
     ) -> Result<Restoring, EngineError> {
         let _entered = self.shared.enter();
+        self.finish_undo(&spec.name)?;
         let mut list = self.shared.list.lock();
         let missing = || EngineError::refused(3118, &[spec.name.as_str().into()]);
         let mut listed = self.listed(&list, &spec.name, missing)?;

@@ -206,7 +206,7 @@ impl Instance {
         };
         let listed = match listed.phase {
             Phase::Standby => self.end_standby(&listed)?,
-            Phase::Restoring => listed,
+            Phase::Restoring => self.without_undo(listed)?,
             _ => return Err(EngineError::refused(3117, &[])),
         };
         self.resume(listed, None)

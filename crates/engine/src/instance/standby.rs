@@ -84,9 +84,8 @@ impl Instance {
         self.reaches(&settled)?;
         let mut listed = settled.listed.clone();
         drop(settled);
-        self.make_undo(undo, Guid(listed.binding))?;
+        self.make_undo(undo, &mut listed)?;
         listed.phase = Phase::Standby;
-        listed.link.undo = undo.to_path_buf();
         self.shared
             .list
             .lock()
@@ -105,14 +104,29 @@ impl Instance {
         }
     }
 
-    /// Makes an undo file, durably, before the list names it. What an earlier standby has left goes.
-    fn make_undo(&self, undo: &Path, binding: Guid) -> Result<(), EngineError> {
+    /// Makes the undo file of a database that is RESTORING, durably. The list names it before it is there.
+    /// What an earlier standby has left goes.
+    fn make_undo(&self, undo: &Path, listed: &mut Listed) -> Result<(), EngineError> {
+        debug_assert_eq!(listed.phase, Phase::Restoring, "it was settled");
+        let binding = Guid(listed.binding);
         self.remove_undo(undo, binding)?;
+        listed.link.undo = undo.to_path_buf();
+        self.note_restoring(listed)?;
         let mut made = Made::new(&*self.shared.volume);
-        let file = made.create(undo, Access::Data, TAKEN_STATE)?;
-        UndoFile::write_header(&*file, binding)?;
-        made.keep();
-        Ok(())
+        let file = made.create(undo, Access::Data, TAKEN_STATE);
+        let written = file.and_then(|file| Ok(UndoFile::write_header(&*file, binding)?));
+        match written {
+            Ok(()) => {
+                made.keep();
+                Ok(())
+            }
+            Err(error) => {
+                drop(made);
+                listed.link.undo = PathBuf::new();
+                self.note_restoring(listed)?;
+                Err(error)
+            }
+        }
     }
 
     /// Opens a database that is in standby, whose undo file may have to be put back first.
@@ -160,10 +174,34 @@ impl Instance {
         self.put_undo_back(listed)?;
         let mut restoring = listed.clone();
         restoring.phase = Phase::Restoring;
-        let undo = std::mem::take(&mut restoring.link.undo);
         self.note_restoring(&restoring)?;
-        self.remove_undo(&undo, Guid(listed.binding))?;
-        Ok(restoring)
+        self.without_undo(restoring)
+    }
+
+    /// Removes what a crash has left of the undo file of a database that is RESTORING.
+    pub(super) fn finish_undo(&self, name: &str) -> Result<(), EngineError> {
+        let listed = {
+            let list = self.shared.list.lock();
+            let mut all = list.databases.iter();
+            let of_name = all.find(|d| d.name.to_lowercase() == name.to_lowercase());
+            of_name.filter(|d| d.phase == Phase::Restoring).cloned()
+        };
+        listed.map_or(Ok(()), |listed| self.without_undo(listed).map(drop))
+    }
+
+    /// Removes the undo file of a database that is RESTORING, if it was being made or removed.
+    pub(super) fn without_undo(&self, mut listed: Listed) -> Result<Listed, EngineError> {
+        debug_assert_eq!(listed.phase, Phase::Restoring, "it needs no undo file");
+        let undo = std::mem::take(&mut listed.link.undo);
+        if !undo.as_os_str().is_empty() {
+            match self.remove_undo(&undo, Guid(listed.binding)) {
+                // Another file has taken the place.
+                Err(e) if e.has(5170) => {}
+                removed => removed?,
+            }
+            self.note_restoring(&listed)?;
+        }
+        Ok(listed)
     }
 
     /// Puts the undo file back; where the log ends then. 3441 where there is none, or it is damaged.

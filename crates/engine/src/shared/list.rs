@@ -26,7 +26,8 @@
 //! and the files; an LSN u64; source GUID, and recovery forks as above. Then 0, or 1 and of the piece that is
 //! being restored the same: files, source, forks.
 //!
-//! Phase 13 (in standby) is 10 with the path of the undo file at its end.
+//! Phase 13 (in standby) is 10 with the path of the undo file at its end. Phase 14 is 10 with the path of an
+//! undo file that is being made or removed.
 
 use super::listed::{Absent, Link, Listed, Phase, Piece};
 use crate::files::FilePlan;
@@ -50,6 +51,8 @@ const WHOLE_WITHOUT: u8 = 11;
 const RESTORING_WITHOUT: u8 = 12;
 /// Phase of a database in standby.
 const STANDBY: u8 = 13;
+/// Phase of a database that is being restored, whose undo file is being made or removed.
+const RESTORING_UNDO: u8 = 14;
 /// Files grow by whole units, so that most changes rewrite in place.
 const UNIT_BYTES: u64 = 4096;
 
@@ -374,6 +377,10 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             database.phase != Phase::Piece,
             "it is part of the entry of its database"
         );
+        debug_assert!(
+            database.absent.is_empty() || database.link.undo.as_os_str().is_empty(),
+            "a database without some files is not in standby"
+        );
         let phase = match database.phase {
             Phase::Whole if !database.absent.is_empty() => WHOLE_WITHOUT,
             Phase::Whole => 0,
@@ -381,6 +388,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::Dropping => 2,
             Phase::ReadOnly => 3,
             Phase::Temporary => 4,
+            Phase::Restoring if !database.link.undo.as_os_str().is_empty() => RESTORING_UNDO,
             Phase::Restoring if !database.absent.is_empty() => RESTORING_WITHOUT,
             Phase::Restoring if !database.link.forks.is_empty() => RESTORING_ON,
             Phase::Restoring if database.link.source != [0; 16] => RESTORING_FROM,
@@ -409,7 +417,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
         }
         match phase {
             RESTORING_WITHOUT => encode_way(&mut body, &database.link),
-            STANDBY => {
+            STANDBY | RESTORING_UNDO => {
                 encode_way(&mut body, &database.link);
                 text(&mut body, &database.link.undo.to_string_lossy());
             }
@@ -503,7 +511,9 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
             2 => Phase::Dropping,
             3 => Phase::ReadOnly,
             4 => Phase::Temporary,
-            5 | RESTORING_FROM | RESTORING_ON | RESTORING_WITHOUT => Phase::Restoring,
+            5 | RESTORING_FROM | RESTORING_ON | RESTORING_WITHOUT | RESTORING_UNDO => {
+                Phase::Restoring
+            }
             STANDBY => Phase::Standby,
             6 => Phase::Snapshot,
             7 => Phase::StaleSnapshot,
@@ -525,10 +535,10 @@ fn decode(bytes: &[u8]) -> Option<(u64, Vec<Listed>)> {
                 lsn: Lsn(u64::from_le_bytes(body.array()?)),
                 ..Link::default()
             },
-            false if phase == Phase::Standby => decode_way(&mut body)?,
+            false if matches!(number, STANDBY | RESTORING_UNDO) => decode_way(&mut body)?,
             false => decode_origin(&mut body, number)?,
         };
-        if phase == Phase::Standby {
+        if matches!(number, STANDBY | RESTORING_UNDO) {
             link.undo = PathBuf::from(body.text()?);
         }
         let absent = match number {
@@ -592,8 +602,17 @@ mod tests {
             },
             ..listed(9, Phase::Restoring)
         };
+        let in_standby = |id, phase| Listed {
+            link: Link {
+                undo: PathBuf::from("x.undo"),
+                ..forked.link.clone()
+            },
+            ..listed(id, phase)
+        };
         let all = vec![
             of,
+            in_standby(10, Phase::Standby),
+            in_standby(11, Phase::Restoring),
             forked,
             listed(7, Phase::Restoring),
             listed(8, Phase::Whole),

@@ -52,7 +52,8 @@ pub(crate) struct Link {
     /// Of one that is being restored: the recovery forks of what is in place. None are known of one that was
     /// left so by an earlier version.
     pub(crate) forks: Forks,
-    /// Of one in standby: the undo file.
+    /// Of one in standby: the undo file. Of one that is being restored: the undo file that is being made or
+    /// removed; else empty.
     pub(crate) undo: PathBuf,
 }
 
