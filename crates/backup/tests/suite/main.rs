@@ -9,6 +9,7 @@ mod differential;
 mod encrypted;
 mod files;
 mod forks;
+mod interrupted;
 mod own_places;
 mod pages;
 mod piecemeal;

@@ -73,13 +73,18 @@ pub fn simulated() -> (SimVolume, World) {
     (volume, world)
 }
 
-/// The machine has lost its power, and starts again with this database.
+/// The machine has lost its power and what was not durable, and starts again with this database.
 pub fn after_power_loss(volume: &SimVolume, world: World, name: &str) -> World {
+    after_crash(volume, world, (&Crash::DropAll, name))
+}
+
+/// The same with this outcome.
+pub fn after_crash(volume: &SimVolume, world: World, (crash, name): (&Crash, &str)) -> World {
     assert!(!volume.is_powered());
     world.instance.abandon();
     drop(world);
     volume.heal();
-    volume.restart(&Crash::DropAll);
+    volume.restart(crash);
     let instance = Instance::start(Arc::new(volume.clone()), config()).unwrap();
     let db = instance.database(name).unwrap();
     World {

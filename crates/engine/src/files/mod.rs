@@ -32,15 +32,16 @@ pub(crate) use metered::Metered;
 pub(crate) use patched::{Patched, Patches};
 pub(crate) use physical::{
     Guarded, Made, bears, check_directory, check_free, double_write_path, head_of, is_own,
-    is_own_boot, name_too_long, open_error, read_boot, read_header, remove_any, remove_own,
-    repair_path,
+    is_own_boot, open_error, read_boot, read_header, remove_any, remove_own, repair_path,
 };
 pub(crate) use resting::{RestingFile, RestingFiles};
 pub(crate) use rows::{
     FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, find_log_row, parse_file,
     read_files1,
 };
-pub(crate) use undo_file::{BadUndo, UndoFile, put_back, undo_file_is_blank, undo_file_is_of};
+pub(crate) use undo_file::{
+    BadUndo, UndoFile, put_back, undo_file_is_blank, undo_file_is_of, undo_file_is_short,
+};
 
 pub use physical::directory_error;
 pub use spec::{DatabaseSpec, FileGrowth, FileSpec, FilegroupSpec, log_name};

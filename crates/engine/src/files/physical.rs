@@ -95,6 +95,26 @@ impl<'v> Made<'v> {
         Ok(Guarded { file, double_write })
     }
 
+    /// Makes an empty file as a trial, beside a data file what will be its double-write file, if there is
+    /// none.
+    pub(crate) fn probe(
+        &mut self,
+        path: &Path,
+        access: Access,
+        state: u8,
+    ) -> Result<(), EngineError> {
+        self.create(path, Access::Data, state)?;
+        let beside = double_write_path(path);
+        if access == Access::Data && !self.volume.exists(&beside)? {
+            let guard = self.create(&beside, Access::Data, state);
+            guard.map_err(|e| match e.has(5105) {
+                true => name_too_long(path),
+                false => e,
+            })?;
+        }
+        Ok(())
+    }
+
     /// The files are there to stay.
     pub(crate) fn keep(mut self) {
         self.paths.clear();

@@ -22,6 +22,7 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use super::physical::head_of;
 use furrow_io::sync::Mutex;
 use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, ReadRun, Volume, WriteRun};
 use furrow_types::Guid;
@@ -264,29 +265,29 @@ fn has_header(file: &dyn File, binding: Guid) -> Result<bool, IoError> {
     Ok(head.starts_with(&expected))
 }
 
-/// Whether the file at a path is an undo file of the database with this binding.
+/// Whether the file at a path is an undo file of the database with this binding. What cannot be read of it
+/// was being written.
 pub(crate) fn undo_file_is_of(
     volume: &dyn Volume,
     path: &Path,
     binding: Guid,
 ) -> Result<bool, IoError> {
-    has_header(&*volume.open(path, Open::ReadOnly, Access::Data)?, binding)
+    let head = head_of(volume, path)?;
+    let expected: Vec<u8> = MAGIC.iter().chain(&binding.0).copied().collect();
+    Ok(head.starts_with(&expected))
 }
 
 /// Whether the file at a path has nothing yet: no bytes, or no more than the zeros of a header that was not
 /// written. No data is lost with it.
 pub(crate) fn undo_file_is_blank(volume: &dyn Volume, path: &Path) -> Result<bool, IoError> {
+    let head = head_of(volume, path)?;
+    Ok(head.len() as u64 <= UNIT && head.iter().all(|&byte| byte == 0))
+}
+
+/// Whether the file at a path is no longer than the header of an undo file.
+pub(crate) fn undo_file_is_short(volume: &dyn Volume, path: &Path) -> Result<bool, IoError> {
     let file = volume.open(path, Open::ReadOnly, Access::Data)?;
-    let mut head = AlignedBuf::new(UNIT as usize);
-    let len = file.len_bytes()?;
-    match head.get_mut(..len as usize) {
-        Some([]) => Ok(true),
-        Some(bytes) => {
-            file.read_at(0, bytes)?;
-            Ok(bytes.iter().all(|&byte| byte == 0))
-        }
-        None => Ok(false),
-    }
+    Ok(file.len_bytes()? <= UNIT)
 }
 
 /// Writes back what an undo file has of these files, by number, durably. It may be done again. Nothing is

@@ -1,8 +1,8 @@
 //! A differential backup goes over a database that is RESTORING.
 //!
 //! Its files become those of the backup: files that the backup does not have go, and new ones are made. The
-//! log that is in place is removed before the first page is written. If the restore does not come to its end,
-//! the database is restored from its full backup again.
+//! log that is in place and the headers of its files are removed before the first page is written. If the
+//! restore does not come to its end, the database is restored from its full backup again.
 //!
 //! # Invariants
 //! 1. Which files stay is decided by their GUIDs: a file that was removed, and another one of the same
@@ -15,6 +15,7 @@
 
 use super::Instance;
 use super::restore::{RestoreSpec, RestoredPages, Restoring, plan_of};
+use super::restore_files::strays_of;
 use super::restored_files::{Places, make_files, places_of, with_log};
 use super::roll_forward::left_out_too;
 use crate::files::{FilePlan, remove_any, remove_own};
@@ -24,6 +25,7 @@ use furrow_io::sync::Mutex;
 use furrow_log::LogImage;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
+use std::path::PathBuf;
 
 /// What a differential backup makes of the files of a database that is RESTORING.
 struct Turnover {
@@ -44,11 +46,17 @@ impl Turnover {
         self.layout.iter().filter(|plan| !self.stays(plan))
     }
 
+    /// Where files lie that go: also those that an interrupted restore has left.
+    fn paths_that_go(&self, listed: &Listed) -> Vec<PathBuf> {
+        let gone = self.gone.iter().map(|plan| plan.path.clone());
+        gone.chain(strays_of(listed)).collect()
+    }
+
     /// A new file takes no place of another file, but for that of one that goes.
     fn places(&self, listed: &Listed, replace: bool) -> Places<'_> {
         Places {
             new: places_of(self.new_plans()),
-            own: self.gone.iter().map(|plan| plan.path.clone()).collect(),
+            own: self.paths_that_go(listed),
             binding: Some(Guid(listed.binding)),
             database: Some(listed.id),
             replace,
@@ -125,8 +133,10 @@ impl Instance {
         let turnover = self.free_turnover(&list, &restoring, spec)?;
         let mut listed = restoring.listed.clone();
         // It has the files to itself.
+        let hold = restoring.hold.take();
         drop(restoring);
         self.forget_log(&listed)?;
+        let gone = turnover.paths_that_go(&listed);
         listed.layout.clone_from(&turnover.layout);
         listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
         listed.link.source = spec.source.0;
@@ -135,13 +145,12 @@ impl Instance {
         listed.absent.point = Lsn::ZERO;
         // The files that go belong to the database until they are removed.
         let mut with_gone = listed.clone();
-        let gone = turnover.gone.iter().map(|plan| plan.path.clone());
-        with_gone.paths.extend(gone);
+        with_gone.paths.extend(gone.iter().cloned());
         list.change(|all| with_gone.note_in(all))?;
         self.enter_restoring(&listed);
         let volume = &*self.shared.volume;
-        for plan in &turnover.gone {
-            remove_own(volume, &plan.path, Guid(listed.binding))?;
+        for path in &gone {
+            remove_own(volume, path, Guid(listed.binding))?;
         }
         for plan in turnover.new_plans().filter(|_| spec.replace) {
             remove_any(volume, &plan.path)?;
@@ -149,7 +158,7 @@ impl Instance {
         let log = (listed.binding, spec.log_sector_bytes, &*spec.vlfs);
         let made = make_files(volume, &listed.layout, log, &|plan| turnover.stays(plan));
         let (files, log) = with_log(made?)?;
-        if !turnover.gone.is_empty() {
+        if !gone.is_empty() {
             list.change(|all| listed.clone().note_in(all))?;
         }
         drop(list);
@@ -165,8 +174,10 @@ impl Instance {
             family: None,
             limit: Lsn::MAX,
             turn: None,
+            hold,
             held: Mutex::default(),
         };
+        restoring.hold_headers(|id| turnover.stay.iter().any(|plan| plan.id == id))?;
         restoring.enlarge(&spec.files)?;
         Ok(restoring)
     }

@@ -49,7 +49,7 @@ impl Instance {
                 // A piece has no entry of its own.
                 Phase::Restoring | Phase::Piece => self.enter_restoring(&listed),
                 Phase::Temporary => self.start_temporary(&mut list, &listed)?,
-                Phase::Creating | Phase::Dropping => self.clear(&mut list, &listed)?,
+                Phase::Creating | Phase::Dropping => self.clear_at_start(&mut list, &listed),
             }
         }
         self.enter_other_snapshots(&list);
@@ -187,6 +187,18 @@ impl Instance {
     }
 
     /// Removes what there is of a database that was being created or dropped, then its place in the list.
+    /// Clears what an interrupted creation or drop has left. Where that fails, the database stays in the
+    /// list, to be dropped again, and the others open.
+    fn clear_at_start(&self, list: &mut DatabaseList, listed: &Listed) {
+        if let Err(error) = self.clear(list, listed) {
+            self.log_line(&format!(
+                "Files of database '{}', whose creation or removal did not come to its end, were not \
+                 removed: {error}. Repeat DROP DATABASE.",
+                listed.name
+            ));
+        }
+    }
+
     pub(super) fn clear(
         &self,
         list: &mut DatabaseList,
@@ -402,13 +414,8 @@ impl Instance {
         name: &str,
         missing: impl FnOnce() -> EngineError,
     ) -> Result<Listed, EngineError> {
-        let lower = name.to_lowercase();
-        let found = list
-            .databases
-            .iter()
-            .find(|d| d.name.to_lowercase() == lower);
-        let found = found.cloned().ok_or_else(missing)?;
-        list.refuse_repairing(&found)?;
+        let found = list.named(name).cloned().ok_or_else(missing)?;
+        list.refuse_held(&found)?;
         Ok(found)
     }
 
@@ -507,6 +514,7 @@ impl Instance {
             }
         }
         listed.paths.extend(listed.absent.piece_paths());
+        self.remove_listed_undo(&listed)?;
         if !listed.link.undo.as_os_str().is_empty() {
             listed.paths.push(listed.link.undo.clone());
         }

@@ -17,7 +17,7 @@
 
 use super::Instance;
 use super::join::{Ready, count_as_changed, rebind};
-use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
+use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, held_for_restore, plan_of};
 use super::restore_files::needs_of;
 use super::restored_files::{Places, make_files, places_of, with_log};
 use crate::checking::hidden_number;
@@ -48,8 +48,8 @@ fn unsupported(what: &str) -> EngineError {
 impl Instance {
     /// The entry of an open database that lacks files; 3159 of one that has all of them.
     fn listed_without(&self, name: &str) -> Result<Listed, EngineError> {
-        let list = self.shared.list.lock();
-        let listed = self.listed(&list, name, || EngineError::refused(3118, &[name.into()]))?;
+        let listed = self.shared.list.lock().named(name).cloned();
+        let listed = listed.ok_or_else(|| EngineError::refused(3118, &[name.into()]))?;
         match listed.phase == Phase::Whole && !listed.absent.is_empty() {
             true => Ok(listed),
             false => Err(EngineError::refused(3159, &[name.into()])),
@@ -85,6 +85,7 @@ impl Instance {
         let turn = database.files.begin_backup()?;
         let family = database.family()?;
         let listed = self.listed_without(&spec.name)?;
+        let hold = held_for_restore(&self.shared.list.lock(), listed.id)?;
         belongs(&listed, spec)?;
         let layout = piece_layout(&listed, spec, chosen)?;
         self.may_replace_piece(&listed, &layout, family)?;
@@ -122,6 +123,7 @@ impl Instance {
             limit: listed.absent.point,
             held: Default::default(),
             turn: Some(turn),
+            hold: Some(hold),
         })
     }
 
@@ -141,7 +143,7 @@ impl Instance {
         for plan in &piece.layout {
             missing |= !self.shared.volume.exists(&plan.path)?;
         }
-        match self.resume(piece, Some(family)) {
+        match self.resume(piece, (Some(family), None)) {
             Err(e) if missing || e.has(3117) => Ok(()),
             _ => Err(unsupported(
                 "RESTORE of a second filegroup before RECOVERY of the first",
@@ -196,7 +198,8 @@ impl Instance {
         let listed = listed.map_err(|_| EngineError::refused(3117, &[]))?;
         let piece = listed.piece();
         let piece = piece.ok_or_else(|| EngineError::refused(3117, &[]))?;
-        let mut restoring = self.resume(piece, Some(database.family()?))?;
+        let hold = held_for_restore(&self.shared.list.lock(), listed.id)?;
+        let mut restoring = self.resume(piece, (Some(database.family()?), Some(hold)))?;
         restoring.limit = listed.absent.point;
         restoring.turn = Some(turn);
         Ok(restoring)
@@ -216,12 +219,17 @@ impl Instance {
         is_complete(&listed, &settled)?;
         // It may have been set READ_ONLY since. It stays as it is while it is in use.
         database.check_changes()?;
-        let Settled { listed: piece, .. } = settled;
+        let Settled {
+            listed: piece,
+            files,
+            hold,
+            ..
+        } = settled;
         // They are opened again.
-        drop(settled.files);
+        drop(files);
         let ready = self.redo_piece(&piece, listed.absent.point)?;
         self.join(&database, (&piece, ready))?;
-        drop((turn, in_use));
+        drop((turn, in_use, hold));
         Ok(database)
     }
 

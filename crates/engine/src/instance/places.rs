@@ -15,8 +15,8 @@
 
 use super::Instance;
 use crate::files::{
-    Made, bears, double_write_path, head_of, name_too_long, repair_path, undo_file_is_blank,
-    undo_file_is_of,
+    Made, bears, double_write_path, head_of, repair_path, undo_file_is_blank, undo_file_is_of,
+    undo_file_is_short,
 };
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_io::{Access, IoErrorKind, Open, Volume};
@@ -207,6 +207,14 @@ impl Instance {
         if plan.files.iter().any(is_file) {
             return Err(in_use(plan.undo, plan.name));
         }
+        if let Some(known) =
+            known.filter(|known| plan.replaces && known.paths.iter().any(|p| p == plan.undo))
+            && (!self.shared.volume.exists(plan.undo)?
+                || self.is_left_undo(plan.undo, Some(Guid(known.binding)))?)
+        {
+            // It goes with the files that are replaced.
+            return Ok(());
+        }
         let exempt = known.map_or(Exempt::Nothing, |k| Exempt::Pieces(k.id));
         if let Some(user) = self.user_of(&list, plan.undo, exempt) {
             return Err(in_use(plan.undo, &user));
@@ -222,13 +230,16 @@ impl Instance {
             after.refuse("RESTORE WITH STANDBY")?;
         }
         // The one that it has goes when its standby ends.
-        if known.is_some_and(|known| known.link.undo == plan.undo) {
+        let has_it = |k: &&Listed| k.link.undo == plan.undo;
+        if let Some(known) = known.filter(has_it)
+            && (known.phase == Phase::Standby || self.undo_goes(known)?)
+        {
             return Ok(());
         }
         let own = known.filter(|_| !plan.replaces).map(|k| Guid(k.binding));
         match self.is_left_undo(plan.undo, own)? {
             true => Ok(()),
-            false => self.can_be_made(plan.undo, Access::Log),
+            false => self.can_be_made(plan.undo),
         }
     }
 
@@ -243,20 +254,36 @@ impl Instance {
         Ok(undo_file_is_blank(volume, path)? || own.map_or(Ok(false), of_it)?)
     }
 
-    /// Makes a file, a data file with its double-write file, and removes it again.
-    pub(super) fn can_be_made(&self, path: &Path, access: Access) -> Result<(), EngineError> {
+    /// Whether a regular file at a path is no longer than an undo file that was being made.
+    fn is_torn_undo(&self, path: &Path) -> Result<bool, EngineError> {
         let volume = &*self.shared.volume;
-        let mut made = Made::new(volume);
-        made.create(path, Access::Data, TAKEN_STATE)?;
-        let beside = double_write_path(path);
-        if access == Access::Data && !volume.exists(&beside)? {
-            let guard = made.create(&beside, Access::Data, TAKEN_STATE);
-            guard.map_err(|e| match e.has(5105) {
-                true => name_too_long(path),
-                false => e,
-            })?;
+        let there = volume.exists(path)? && is_regular(volume, path);
+        Ok(there && undo_file_is_short(volume, path)?)
+    }
+
+    /// Makes a file, and removes it again.
+    fn can_be_made(&self, path: &Path) -> Result<(), EngineError> {
+        let mut made = Made::new(&*self.shared.volume);
+        made.create(path, Access::Data, TAKEN_STATE).map(drop)
+    }
+
+    /// Removes the undo file that the list names of a database that is RESTORING. A power loss may have torn
+    /// it; another file that has taken its place stays.
+    pub(super) fn remove_listed_undo(&self, listed: &Listed) -> Result<(), EngineError> {
+        let (volume, undo) = (&*self.shared.volume, &listed.link.undo);
+        if listed.phase != Phase::Restoring || undo.as_os_str().is_empty() {
+            return Ok(());
         }
-        Ok(())
+        match self.undo_goes(listed)? {
+            true => Ok(volume.remove(undo)?),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether what lies where the list says is the undo file of a database that is RESTORING, perhaps torn.
+    fn undo_goes(&self, listed: &Listed) -> Result<bool, EngineError> {
+        let (undo, own) = (&listed.link.undo, Guid(listed.binding));
+        Ok(self.is_torn_undo(undo)? || self.is_left_undo(undo, Some(own))?)
     }
 
     /// Removes an undo file that an earlier standby of the database with this binding has left; 5170 for

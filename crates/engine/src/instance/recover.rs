@@ -56,10 +56,8 @@ impl Instance {
     /// RESTORE DATABASE ... WITH RECOVERY alone: brings a database online that was left RESTORING.
     pub fn recover_restoring(&self, name: &str) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let listed = {
-            let list = self.shared.list.lock();
-            self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?
-        };
+        let listed = self.shared.list.lock().named(name).cloned();
+        let listed = listed.ok_or_else(|| EngineError::refused(911, &[name.into()]))?;
         match listed.phase {
             // A restore that did not come to its end is not recovered.
             Phase::Restoring | Phase::Standby => {
@@ -86,6 +84,7 @@ impl Instance {
             mut listed,
             files,
             end,
+            hold,
         } = settled;
         // They are opened again.
         drop(files);
@@ -100,7 +99,9 @@ impl Instance {
             all.retain(|d| d.id != listed.id);
             all.push(listed.clone());
         })?;
-        self.recover_listed(&listed)
+        let recovered = self.recover_listed(&listed);
+        drop(hold);
+        recovered
     }
 
     fn recover_listed(&self, listed: &Listed) -> Result<Arc<Database>, EngineError> {

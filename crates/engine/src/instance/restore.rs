@@ -5,8 +5,9 @@
 //!    crash; the restore can be started again, and DROP DATABASE removes what there is. What can be refused
 //!    is refused before that: the places of the files (module `restored_files`), the shape of the log.
 //! 2. The files are new ones: they have a binding of their own, and so has the log. Pages and blocks of the
-//!    log are written in any order, by several threads. Page 0 of a file gets the new binding, and the LSN of
-//!    the last record of the backup, when it is written: a log that ends before it is not recovered from.
+//!    log are written in any order, by several threads. Page 0 of a file is written last, with the new
+//!    binding and the LSN of the last record of the backup: a log that ends before it is not recovered from
+//!    (4318), nor is a file without it, whose restore did not come to its end (4320).
 //! 3. [`Restoring::recover`] makes all of it durable and opens the database as after a crash. Its catalog
 //!    names the paths of the files that were backed up: the paths are corrected before the list calls the
 //!    database whole.
@@ -15,7 +16,7 @@ use super::Instance;
 use super::restored_files::{DataFiles, Places, make_files, places_of, with_log};
 use crate::database::Database;
 use crate::files::{BackupTurn, FilePlan, remove_any, remove_own};
-use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
+use crate::shared::{Absent, DatabaseList, Link, Listed, Phase, RestoreHold, in_transition};
 use furrow_format::boot::field;
 use furrow_format::{
     BOOT_PAGE, FileGrowth, FileHeader, FileId, Forks, GAM_INTERVAL, GAM_INTERVAL_EXTENTS, Lsn,
@@ -112,6 +113,8 @@ pub struct Restoring {
     pub(super) limit: Lsn,
     /// Of files that are restored while the database is open: no backup is taken meanwhile.
     pub(super) turn: Option<BackupTurn>,
+    /// Keeps other statements off the database.
+    pub(super) hold: Option<RestoreHold>,
     /// Headers of files that are written last.
     pub(super) held: Mutex<BTreeMap<u16, AlignedBuf>>,
 }
@@ -121,8 +124,10 @@ pub struct Restoring {
 pub(super) enum RestoredPages {
     /// A full backup, the base of this number: nothing has changed since.
     Full(Guid),
-    /// Of other sets: the base and what has changed since stay as they are on the pages.
+    /// Of a differential backup: the base and what has changed since stay as they are on the pages.
     AsBackedUp,
+    /// Of a log backup: as of a differential one, and files whose header the backup has not.
+    Logged,
     /// Some files of a full backup, or of one of files.
     Files {
         /// Whether the log in place stays.
@@ -137,6 +142,19 @@ pub(super) struct Settled {
     pub(super) files: DataFiles,
     /// The last record of the log.
     pub(super) end: Lsn,
+    /// Keeps other statements off the database.
+    pub(super) hold: Option<RestoreHold>,
+}
+
+/// Holds a database for a restore. 3101 while another restore holds it, 952 while it is repaired.
+pub(super) fn held_for_restore(list: &DatabaseList, id: u16) -> Result<RestoreHold, EngineError> {
+    let in_use = || EngineError::refused(3101, &[]);
+    let hold = RestoreHold::new(&list.restoring, id).ok_or_else(in_use)?;
+    let mut all = list.databases.iter();
+    match all.find(|d| d.id == id && list.repairing.contains(&id)) {
+        Some(repaired) => Err(in_transition(&repaired.name)),
+        None => Ok(hold),
+    }
 }
 
 impl Instance {
@@ -160,17 +178,15 @@ impl Instance {
     pub fn begin_restore(&self, spec: &RestoreSpec) -> Result<Restoring, EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
-        let lower = spec.name.to_lowercase();
-        let mut all = list.databases.iter();
-        let old = all.find(|d| d.name.to_lowercase() == lower).cloned();
+        let old = list.named(&spec.name).cloned();
+        let id = old.as_ref().map_or_else(|| list.free_id(), |old| old.id);
+        let hold = held_for_restore(&list, id)?;
         if let Some(old) = &old {
-            list.refuse_repairing(old)?;
             if old.phase.is_snapshot() {
                 return Err(EngineError::refused(3002, &[]));
             }
             Self::without_snapshots(&list, old.id)?;
         }
-        let id = old.as_ref().map_or_else(|| list.free_id(), |old| old.id);
         let listed = newly_listed(spec, id);
         // What can be refused is refused before the database that is replaced goes.
         LogImage::check(spec.log_sector_bytes, &spec.vlfs)?;
@@ -193,7 +209,7 @@ impl Instance {
         };
         self.places_are_free(&list, &places)?;
         if let Some(old) = &old {
-            self.let_go(&mut list, old)?;
+            self.let_go(&mut list, (old, &listed))?;
         }
         for path in listed.paths.iter().filter(|_| spec.replace) {
             remove_any(&*self.shared.volume, path)?;
@@ -220,6 +236,7 @@ impl Instance {
             applied: Lsn::ZERO,
             last_commit: None,
             pages: RestoredPages::Full(spec.base),
+            hold: Some(hold),
             family: None,
             limit: Lsn::MAX,
             turn: None,
@@ -247,8 +264,15 @@ impl Instance {
         paths
     }
 
-    /// Closes the database that is replaced (3101 while it is used) and removes its files.
-    fn let_go(&self, list: &mut DatabaseList, old: &Listed) -> Result<(), EngineError> {
+    /// Closes the database that is replaced (3101 while it is used) and removes its files. Until the new one
+    /// is noted, what is left of the old one can only be dropped or restored again. A file that cannot be
+    /// removed is left behind where the new one has no file: its device may be why the database moves.
+    fn let_go(
+        &self,
+        list: &mut DatabaseList,
+        (old, new): (&Listed, &Listed),
+    ) -> Result<(), EngineError> {
+        self.remove_listed_undo(old)?;
         let mut paths: Vec<PathBuf> = Vec::new();
         for path in self.paths_that_go(old) {
             if !self.is_of_another(list, &path, old)? {
@@ -263,13 +287,14 @@ impl Instance {
         let mut going = Listed {
             phase: Phase::Restoring,
             paths: paths.clone(),
+            layout: Vec::new(),
+            link: Link::default(),
             absent: Absent::default(),
             ..old.clone()
         };
         if old.phase == Phase::ReadOnly {
             // They stay, also when the database is dropped or restored again.
             going.paths.clear();
-            going.layout.clear();
         }
         list.change(|all| {
             all.retain(|d| d.id != going.id);
@@ -277,7 +302,17 @@ impl Instance {
         })?;
         self.enter_restoring(&going);
         for path in paths.iter().filter(|_| old.phase != Phase::ReadOnly) {
-            remove_own(&*self.shared.volume, path, Guid(old.binding))?;
+            let Err(error) = remove_own(&*self.shared.volume, path, Guid(old.binding)) else {
+                continue;
+            };
+            if new.paths.contains(path) {
+                return Err(error.into());
+            }
+            self.log_line(&format!(
+                "File '{}' of the replaced database '{}' was not removed: {error}.",
+                path.display(),
+                old.name
+            ));
         }
         Ok(())
     }
@@ -335,11 +370,11 @@ impl Restoring {
             let text = format!("page {first} lies behind the end of its file");
             return Err(EngineError::Damaged(text));
         }
-        match first.page.0 {
-            0 if by_themselves => {
-                let behind = bytes.get(PAGE_SIZE..).unwrap_or_default();
-                file.write_at(PAGE_SIZE as u64, behind)?;
-            }
+        match (first.page.0, bytes.get(PAGE_SIZE..)) {
+            // The header comes last ([`Restoring::hold_header`]), and never with the binding of the files
+            // that were backed up.
+            (0, Some([]) | None) => {}
+            (0, Some(behind)) => file.write_at(PAGE_SIZE as u64, behind)?,
             _ => file.write_at(offset, bytes)?,
         }
         for (at, page) in (first.page.0..).zip(bytes.as_chunks::<PAGE_SIZE>().0) {
@@ -348,7 +383,7 @@ impl Restoring {
                 ..first
             };
             if let Some(page) = self.as_restored(id, page)? {
-                if at == 0 && by_themselves {
+                if at == 0 {
                     self.hold_header(id.file.0, &page[..]);
                     continue;
                 }
@@ -374,7 +409,10 @@ impl Restoring {
                 FileHeader::set_binding(page, Guid(self.listed.binding)).map_err(bad)?;
                 FileHeader::set_max_lsn(page, self.needs).map_err(bad)?;
             }
-            (_, RestoredPages::AsBackedUp | RestoredPages::Files { .. }) => return Ok(None),
+            (
+                _,
+                RestoredPages::AsBackedUp | RestoredPages::Logged | RestoredPages::Files { .. },
+            ) => return Ok(None),
             (_, RestoredPages::Full(base)) if id == BOOT_PAGE => {
                 field::DIFFERENTIAL_BASE.set(page, base.0);
                 field::FULL_BACKUP_LSN.set(page, self.checkpoint.to_bytes());
@@ -421,7 +459,11 @@ impl Restoring {
         self.write_headers()?;
         let end = self.log.last_lsn();
         self.log.finish(self.checkpoint)?;
-        let (listed, files) = (self.listed, self.files);
-        Ok(Settled { listed, files, end })
+        Ok(Settled {
+            listed: self.listed,
+            files: self.files,
+            end,
+            hold: self.hold,
+        })
     }
 }

@@ -126,14 +126,12 @@ impl Instance {
         chosen: &[u16],
     ) -> Result<Restoring, EngineError> {
         let _entered = self.shared.enter();
-        self.finish_undo(&spec.name)?;
-        let mut list = self.shared.list.lock();
-        let missing = || EngineError::refused(3118, &[spec.name.as_str().into()]);
-        let mut listed = self.listed(&list, &spec.name, missing)?;
+        let (listed, hold) = self.hold_listed(&spec.name)?;
         if listed.phase != Phase::Restoring {
             return Err(EngineError::refused(3117, &[]));
         }
-        Self::without_snapshots(&list, listed.id)?;
+        let mut listed = self.without_undo(listed)?;
+        let mut list = self.shared.list.lock();
         let reach = self.same_way(&listed, (spec, chosen))?;
         if spec.last_lsn >= reach {
             listed.link.forks = spec.forks.clone();
@@ -186,6 +184,7 @@ impl Instance {
             family: None,
             limit: Lsn::MAX,
             turn: None,
+            hold: Some(hold),
             held: Mutex::default(),
         })
     }
@@ -369,7 +368,7 @@ fn in_all_places(listed: &Listed, old: &[FilePlan], strays: &[PathBuf]) -> Liste
 }
 
 /// Places where a file may lie that an interrupted restore has moved from there.
-fn strays_of(listed: &Listed) -> Vec<PathBuf> {
+pub(super) fn strays_of(listed: &Listed) -> Vec<PathBuf> {
     let is_in_layout = |path: &&PathBuf| listed.layout.iter().any(|plan| plan.path == **path);
     let strays = listed.paths.iter().filter(|path| !is_in_layout(path));
     strays.cloned().collect()
@@ -407,16 +406,36 @@ impl Restoring {
         self.held.lock().insert(file, AlignedBuf::copy_of(page));
     }
 
-    /// Writes the headers of files that were restored by themselves.
-    pub(super) fn write_headers(&self) -> Result<(), EngineError> {
-        if !matches!(self.pages, RestoredPages::Files { .. }) {
-            return Ok(());
-        }
-        let held = self.held.lock();
-        for (id, file) in &self.files {
-            let missing = || EngineError::Damaged(format!("the backup has no header of file {id}"));
-            file.write_at(0, held.get(id).ok_or_else(missing)?)?;
+    /// Holds the headers of files back that stay, and removes them durably: a file without one is not
+    /// recovered.
+    pub(super) fn hold_headers(&self, stays: impl Fn(u16) -> bool) -> Result<(), EngineError> {
+        let empty = AlignedBuf::new(PAGE_SIZE);
+        for (id, file) in self.files.iter().filter(|(id, _)| stays(**id)) {
+            let mut page = AlignedBuf::new(PAGE_SIZE);
+            file.read_at(0, &mut page)?;
+            self.hold_header(*id, &page);
+            file.write_at(0, &empty)?;
             file.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Writes the headers that were held back. Of a backup of pages every file has one.
+    pub(super) fn write_headers(&self) -> Result<(), EngineError> {
+        let held = self.held.lock();
+        let all = self.pages != RestoredPages::Logged;
+        for (id, file) in &self.files {
+            match held.get(id) {
+                Some(page) => {
+                    file.write_at(0, page)?;
+                    file.sync()?;
+                }
+                None if all => {
+                    let text = format!("the backup has no header of file {id}");
+                    return Err(EngineError::Damaged(text));
+                }
+                None => {}
+            }
         }
         Ok(())
     }

@@ -15,8 +15,8 @@ use crate::files::{
     repair_path,
 };
 use crate::shared::DatabaseList;
-use furrow_format::PAGE_SIZE;
-use furrow_io::{Access, File, Fill, Open, Volume};
+use furrow_format::{DatabaseId, PAGE_SIZE};
+use furrow_io::{Access, File, Fill, IoErrorKind, Open, Volume};
 use furrow_log::LogImage;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
@@ -60,9 +60,9 @@ impl Places<'_> {
         }
     }
 
-    /// Whether the restore may remove files of a database.
+    /// Whether the restore may remove files.
     fn removes(&self) -> bool {
-        self.database.is_some()
+        self.database.is_some() || self.replace
     }
 
     /// Whether what lies at a place is removed before a file is made there. What is no file stays.
@@ -71,8 +71,40 @@ impl Places<'_> {
         match self.binding {
             _ if !is_regular(volume, path) => Ok(false),
             _ if self.replace => Ok(true),
+            // An earlier check of the places has left it.
+            Some(_) if is_empty(volume, path)? => Ok(true),
             Some(binding) if may_go => Ok(is_own(volume, path, binding)?),
             _ => Ok(false),
+        }
+    }
+}
+
+impl Places<'_> {
+    /// 5170 for a place beside another one, where the double-write file or the journal of that one goes.
+    fn apart(&self, path: &Path) -> Result<(), EngineError> {
+        let beside = [double_write_path(path), repair_path(path)];
+        let mut met = self.new.iter().filter(|(other, _)| beside.contains(other));
+        met.next().map_or(Ok(()), |(other, _)| Err(taken(other)))
+    }
+
+    /// 5170 for a file that lies where the double-write file of a data file goes.
+    fn guard_is_free(
+        &self,
+        volume: &dyn Volume,
+        (path, access): (&Path, Access),
+    ) -> Result<(), EngineError> {
+        let guard = double_write_path(path);
+        if access == Access::Log || self.replace || !volume.exists(&guard)? {
+            return Ok(());
+        }
+        let goes = is_regular(volume, &guard)
+            && match self.binding {
+                Some(binding) => is_own(volume, &guard, binding)?,
+                None => is_empty(volume, &guard)?,
+            };
+        match goes {
+            true => Ok(()),
+            false => Err(taken(&guard)),
         }
     }
 }
@@ -92,13 +124,17 @@ impl Instance {
             self.refuse_bound(list, path, (places.database, exempt))?;
         }
         let volume = &*self.shared.volume;
+        let mut free: Vec<(&PathBuf, Access)> = Vec::new();
+        let mut there: Vec<Arc<dyn File>> = Vec::new();
         for (path, access) in &places.new {
             file_path(path)?;
+            places.apart(path)?;
             match check_free(volume, path, TAKEN_STATE) {
                 Err(taken) if taken.has(5170) && places.goes(volume, path)? => {
+                    there.extend(self.locked(places, path)?);
                     check_directory(volume, path, TAKEN_STATE)?;
                 }
-                Ok(()) if places.removes() => self.can_be_made(path, *access)?,
+                Ok(()) => free.push((path, *access)),
                 checked => checked?,
             }
             for beside in [double_write_path(path), repair_path(path)] {
@@ -107,8 +143,47 @@ impl Instance {
                 }
             }
         }
+        // All at once: two names of one place show.
+        let mut made = Made::new(volume);
+        for (path, access) in free {
+            places.guard_is_free(volume, (path, access))?;
+            if places.removes() {
+                made.probe(path, access, TAKEN_STATE)?;
+            }
+        }
         Ok(())
     }
+
+    /// A file that goes, locked for the moment; `None` of one of the database that is open, or cannot be
+    /// opened. 5170 where another process has it, or it was locked under another name.
+    fn locked(
+        &self,
+        places: &Places<'_>,
+        path: &Path,
+    ) -> Result<Option<Arc<dyn File>>, EngineError> {
+        match self.shared.volume.open(path, Open::Existing, Access::Data) {
+            Ok(file) => Ok(Some(file)),
+            Err(e) if e.kind == IoErrorKind::InUse => {
+                let own = match (places.database, places.binding) {
+                    (Some(id), Some(binding)) if self.database_by_id(DatabaseId(id)).is_some() => {
+                        is_own(&*self.shared.volume, path, binding)?
+                    }
+                    _ => false,
+                };
+                match own {
+                    true => Ok(None),
+                    false => Err(taken(path)),
+                }
+            }
+            Err(_) => Ok(None),
+        }
+    }
+}
+
+/// Whether a file has no bytes.
+fn is_empty(volume: &dyn Volume, path: &Path) -> Result<bool, EngineError> {
+    let file = volume.open(path, Open::ReadOnly, Access::Data)?;
+    Ok(file.len_bytes()? == 0)
 }
 
 /// The places of a layout, for [`Places::new`].
@@ -145,6 +220,7 @@ pub(super) fn make_files(
             let opened = volume.open(&plan.path, Open::Existing, access);
             opened.map_err(|e| open_error(&plan.path, &e))?
         } else {
+            remove_empty(volume, &plan.path)?;
             made.create(&plan.path, access, TAKEN_STATE)?
         };
         if plan.filegroup == 0 {
@@ -160,6 +236,14 @@ pub(super) fn make_files(
     }
     made.keep();
     Ok((files, log))
+}
+
+/// Removes a file that a check of the places has left.
+fn remove_empty(volume: &dyn Volume, path: &Path) -> Result<(), EngineError> {
+    if volume.exists(path)? && is_regular(volume, path) && is_empty(volume, path)? {
+        volume.remove(path)?;
+    }
+    Ok(())
 }
 
 /// The log of a restore that makes one.

@@ -8,12 +8,14 @@
 
 use super::Instance;
 use super::places::TAKEN_STATE;
-use super::restore::{RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
-use super::restore_files::{header_in, needs_of};
+use super::restore::{
+    RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, held_for_restore, plan_of,
+};
+use super::restore_files::{header_in, needs_of, strays_of};
 use super::restored_files::{DataFiles, Places};
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::opening::header_of;
-use crate::shared::{DatabaseList, Listed, Phase};
+use crate::shared::{DatabaseList, Listed, Phase, RestoreHold};
 use furrow_format::{Boot, FileId, Forks, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
@@ -96,6 +98,7 @@ impl Restoring {
             listed: self.listed,
             files: self.files,
             end: self.applied,
+            hold: self.hold,
         }
     }
 
@@ -195,28 +198,32 @@ impl Instance {
     /// Goes on with a database that was left RESTORING; 3117 of any other.
     pub fn resume_restore(&self, name: &str) -> Result<Restoring, EngineError> {
         let _entered = self.shared.enter();
-        let listed = {
-            let list = self.shared.list.lock();
-            let missing = || EngineError::refused(3118, &[name.into()]);
-            let listed = self.listed(&list, name, missing)?;
-            if listed.phase == Phase::Restoring {
-                Self::without_snapshots(&list, listed.id)?;
-            }
-            listed
-        };
+        let (listed, hold) = self.hold_listed(name)?;
         let listed = match listed.phase {
             Phase::Standby => self.end_standby(&listed)?,
             Phase::Restoring => self.without_undo(listed)?,
             _ => return Err(EngineError::refused(3117, &[])),
         };
-        self.resume(listed, None)
+        self.resume(listed, (None, Some(hold)))
+    }
+
+    /// A database that is to be restored, which no other statement restores or removes meanwhile.
+    pub(super) fn hold_listed(&self, name: &str) -> Result<(Listed, RestoreHold), EngineError> {
+        let list = self.shared.list.lock();
+        let missing = || EngineError::refused(3118, &[name.into()]);
+        let listed = list.named(name).cloned().ok_or_else(missing)?;
+        let hold = held_for_restore(&list, listed.id)?;
+        if listed.phase == Phase::Restoring {
+            Self::without_snapshots(&list, listed.id)?;
+        }
+        Ok((listed, hold))
     }
 
     /// Goes on with what is in place of a database, or of a piece of one of this family.
     pub(super) fn resume(
         &self,
         listed: Listed,
-        family: Option<Guid>,
+        (family, hold): (Option<Guid>, Option<RestoreHold>),
     ) -> Result<Restoring, EngineError> {
         let open = |path: &Path, access| {
             let opened = self.shared.volume.open(path, Open::Existing, access);
@@ -248,10 +255,11 @@ impl Instance {
             log,
             applied,
             last_commit,
-            pages: RestoredPages::AsBackedUp,
+            pages: RestoredPages::Logged,
             family,
             limit: Lsn::MAX,
             turn: None,
+            hold,
             held: Mutex::default(),
         };
         if restoring.listed.link.forks.is_empty() {
@@ -293,6 +301,7 @@ impl Instance {
             binding: Some(Guid(restoring.listed.binding)),
             database: Some(restoring.listed.id),
             // An interrupted restore has made it.
+            own: strays_of(&restoring.listed),
             leftovers: true,
             replace: spec.replace,
             ..Places::default()
@@ -316,6 +325,10 @@ impl Instance {
         listed.layout.extend(added.iter().map(plan_of));
         listed.layout.sort_by_key(|plan| plan.id);
         listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
+        // Their paths are in the list before they are made: DROP DATABASE removes them after a crash.
+        let mut announced = restoring.listed.clone();
+        announced.paths.clone_from(&listed.paths);
+        list.change(|all| announced.note_in(all))?;
         let mut made = Made::new(&*self.shared.volume);
         let mut files: DataFiles = BTreeMap::new();
         for file in &added {

@@ -81,9 +81,19 @@ impl Instance {
             let message = Message::custom(40_514, 16, 1, text);
             return Err(EngineError::of(message));
         }
+        if settled.listed.absent.point != Lsn::ZERO {
+            let text = "'RESTORE WITH STANDBY after a recovery that did not come to its end' is not \
+                        supported. Recover the database, or restore it from a full backup.";
+            return Err(EngineError::of(Message::custom(40_514, 16, 1, text)));
+        }
         self.reaches(&settled)?;
-        let mut listed = settled.listed.clone();
-        drop(settled);
+        let Settled {
+            mut listed,
+            files,
+            hold,
+            ..
+        } = settled;
+        drop(files);
         self.make_undo(undo, &mut listed)?;
         listed.phase = Phase::Standby;
         self.shared
@@ -95,6 +105,7 @@ impl Instance {
                 let primary = listed.paths.first().cloned().unwrap_or_default();
                 let kept = Some(Arc::clone(&database));
                 self.enter(&listed, &primary, kept, DatabaseState::Online);
+                drop(hold);
                 Ok(database)
             }
             Err(error) => {
@@ -178,27 +189,12 @@ impl Instance {
         self.without_undo(restoring)
     }
 
-    /// Removes what a crash has left of the undo file of a database that is RESTORING.
-    pub(super) fn finish_undo(&self, name: &str) -> Result<(), EngineError> {
-        let listed = {
-            let list = self.shared.list.lock();
-            let mut all = list.databases.iter();
-            let of_name = all.find(|d| d.name.to_lowercase() == name.to_lowercase());
-            of_name.filter(|d| d.phase == Phase::Restoring).cloned()
-        };
-        listed.map_or(Ok(()), |listed| self.without_undo(listed).map(drop))
-    }
-
     /// Removes the undo file of a database that is RESTORING, if it was being made or removed.
     pub(super) fn without_undo(&self, mut listed: Listed) -> Result<Listed, EngineError> {
         debug_assert_eq!(listed.phase, Phase::Restoring, "it needs no undo file");
-        let undo = std::mem::take(&mut listed.link.undo);
-        if !undo.as_os_str().is_empty() {
-            match self.remove_undo(&undo, Guid(listed.binding)) {
-                // Another file has taken the place.
-                Err(e) if e.has(5170) => {}
-                removed => removed?,
-            }
+        self.remove_listed_undo(&listed)?;
+        if !listed.link.undo.as_os_str().is_empty() {
+            listed.link.undo = PathBuf::new();
             self.note_restoring(&listed)?;
         }
         Ok(listed)

@@ -29,6 +29,7 @@
 //! Phase 13 (in standby) is 10 with the path of the undo file at its end. Phase 14 is 10 with the path of an
 //! undo file that is being made or removed.
 
+use super::holds::Held;
 use super::listed::{Absent, Link, Listed, Phase, Piece};
 use crate::files::FilePlan;
 use furrow_format::{FileGrowth, Fork, Forks, Lsn};
@@ -67,19 +68,31 @@ pub(crate) struct DatabaseList {
     pub(crate) repairing: Vec<u16>,
     /// Databases that a revert makes ready or reverts: one revert at a time.
     pub(crate) reverting: Vec<u16>,
+    /// Databases that are being restored: one restore at a time.
+    pub(crate) restoring: Held,
+}
+
+/// 952: another statement works on the database.
+pub(crate) fn in_transition(name: &str) -> EngineError {
+    let text = format!("Database '{name}' is in transition. Try the statement later.");
+    EngineError::of(Message::custom(952, 16, 1, &text))
 }
 
 impl DatabaseList {
-    /// Refuses a database that is being repaired.
-    pub(crate) fn refuse_repairing(&self, listed: &Listed) -> Result<(), EngineError> {
-        if !self.repairing.contains(&listed.id) {
+    /// The database of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<&Listed> {
+        let lower = name.to_lowercase();
+        let mut all = self.databases.iter();
+        all.find(|d| d.name.to_lowercase() == lower)
+    }
+
+    /// Refuses a database that is being repaired or restored.
+    pub(crate) fn refuse_held(&self, listed: &Listed) -> Result<(), EngineError> {
+        let restored = self.restoring.lock().contains(&listed.id);
+        if !restored && !self.repairing.contains(&listed.id) {
             return Ok(());
         }
-        let text = format!(
-            "Database '{}' is in transition. Try the statement later.",
-            listed.name
-        );
-        Err(EngineError::of(Message::custom(952, 16, 1, &text)))
+        Err(in_transition(&listed.name))
     }
 
     /// A list that is kept nowhere.
@@ -90,6 +103,7 @@ impl DatabaseList {
             databases: Vec::new(),
             repairing: Vec::new(),
             reverting: Vec::new(),
+            restoring: Held::default(),
         }
     }
 
@@ -145,6 +159,7 @@ impl DatabaseList {
             databases,
             repairing: Vec::new(),
             reverting: Vec::new(),
+            restoring: Held::default(),
         };
         if !same {
             list.copy();
@@ -378,8 +393,8 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             "it is part of the entry of its database"
         );
         debug_assert!(
-            database.absent.is_empty() || database.link.undo.as_os_str().is_empty(),
-            "a database without some files is not in standby"
+            !database.absent.is_known() || database.link.undo.as_os_str().is_empty(),
+            "a database without some files, or with a recovery behind it, is not in standby"
         );
         let phase = match database.phase {
             Phase::Whole if !database.absent.is_empty() => WHOLE_WITHOUT,
@@ -389,7 +404,7 @@ fn encode(generation: u64, databases: &[Listed]) -> Vec<u8> {
             Phase::ReadOnly => 3,
             Phase::Temporary => 4,
             Phase::Restoring if !database.link.undo.as_os_str().is_empty() => RESTORING_UNDO,
-            Phase::Restoring if !database.absent.is_empty() => RESTORING_WITHOUT,
+            Phase::Restoring if database.absent.is_known() => RESTORING_WITHOUT,
             Phase::Restoring if !database.link.forks.is_empty() => RESTORING_ON,
             Phase::Restoring if database.link.source != [0; 16] => RESTORING_FROM,
             Phase::Restoring => 5,

@@ -137,6 +137,12 @@ impl Absent {
         self.files.is_empty()
     }
 
+    /// Whether there is anything to note of a database that is being restored: absent files, or the point
+    /// behind which a recovery that was interrupted has logged.
+    pub(crate) fn is_known(&self) -> bool {
+        !self.is_empty() || self.point != Lsn::ZERO
+    }
+
     /// 40514 for a statement that needs all files.
     pub(crate) fn refuse(&self, statement: &str) -> Result<(), EngineError> {
         if self.is_empty() {

@@ -1,11 +1,13 @@
 //! What the databases of an instance share.
 
+mod holds;
 mod list;
 mod listed;
 mod moved;
 mod reserved;
 
-pub(crate) use list::DatabaseList;
+pub(crate) use holds::RestoreHold;
+pub(crate) use list::{DatabaseList, in_transition};
 pub(crate) use listed::{Absent, Link, Listed, Phase};
 pub(crate) use moved::Moved;
 pub(crate) use reserved::{Reserved, Reverting};
