@@ -131,6 +131,21 @@ fn the_number_of_a_dropped_unit_is_not_given_out_again_after_a_restart() {
 }
 
 #[test]
+fn the_number_of_a_unit_dropped_since_the_last_checkpoint_is_not_given_out_again_after_a_crash() {
+    let house = quiet_house();
+    fill_heap(&house, "first", 1);
+    let mut session = house.session();
+    let table = session.create_table(&heap("stage")).unwrap();
+    session.insert(&table, &[Value::Int(1), s("b")]).unwrap();
+    let dropped = table.indexes().first().unwrap().rowset().unit_id().0;
+    drop(table);
+    session.drop_table("stage").unwrap();
+    let house = house.restart(true, vec![session]);
+    let (unit, _) = fill_heap(&house, "t", 10);
+    assert!(unit > dropped, "{unit:x} after {dropped:x}");
+}
+
+#[test]
 fn pages_of_free_extents_do_not_come_back_with_a_lost_pfs_page() {
     let house = quiet_house();
     let (_, page) = fill_heap(&house, "t", 10);

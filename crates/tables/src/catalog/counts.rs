@@ -3,6 +3,7 @@
 
 use super::Catalog;
 use super::bases::first_leaf;
+use super::ids::is_user_number;
 use super::overlay::rowset_of;
 use crate::error::EngineError;
 use crate::table::{Body, Rowset, Table};
@@ -18,6 +19,8 @@ use std::sync::Arc;
 
 /// Log space for the boot page's fields.
 const BOOT_LOG_BYTES: u64 = 4096;
+/// How far behind a dropped unit the boot page's next number is put.
+const NUMBERS_AHEAD: u64 = 64;
 
 /// A row that is gone meanwhile has no counts to be written.
 fn unless_gone(result: Result<(), EngineError>) -> Result<(), EngineError> {
@@ -176,6 +179,28 @@ impl Catalog {
         mini.push(at, &field::CATALOG_PAGE.change(&first.to_bytes()));
         mini.push(at, &field::NEXT_UNIT.change(&unit.to_le_bytes()));
         mini.push(at, &field::NEXT_OBJECT_ID.change(&object.to_le_bytes()));
+        mini.commit(&Author::System)?;
+        Ok(())
+    }
+
+    /// Before a unit is taken off the list: after a crash its number is not used again, since its pages keep
+    /// their content. The boot page gets a number some way behind it, so that few drops write it.
+    pub(super) fn pass_number(&self, unit: &AllocUnit) -> Result<(), EngineError> {
+        let number = unit.auid as u64 >> 16;
+        if !is_user_number(number) || self.store.log().is_temporary() {
+            return Ok(());
+        }
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let boot = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
+        let noted = u64::from_le_bytes(field::NEXT_UNIT.get(boot.page()));
+        if noted > number {
+            return Ok(());
+        }
+        let mut mini = Mini::new(&self.store);
+        let at = mini.adopt(boot);
+        let next = number + NUMBERS_AHEAD;
+        mini.push(at, &field::NEXT_UNIT.change(&next.to_le_bytes()));
         mini.commit(&Author::System)?;
         Ok(())
     }

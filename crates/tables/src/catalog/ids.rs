@@ -14,6 +14,11 @@ const FIRST_OBJECT: i32 = 245_575_913;
 /// Step between object ids; it goes around below 2^31.
 const OBJECT_STEP: i64 = 16_000_057;
 
+/// Whether this is a number of users' units, as the boot page has it.
+pub(super) fn is_user_number(number: u64) -> bool {
+    (FIRST..END).contains(&number)
+}
+
 #[derive(Debug)]
 pub(super) struct Ids {
     units: AtomicU64,
@@ -22,17 +27,16 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// `units` and `rowsets` are ids in use; `next_unit` and `next_object` are the boot page's seeds.
-    /// Pages of
+    /// `units` and `rowsets` are ids in use; `next_unit` and `next_object` are the boot page's seeds. Pages of
     /// a dropped unit keep their content, so its id is not used again.
     pub(super) fn new(
         units: impl Iterator<Item = u64>,
         rowsets: impl Iterator<Item = u64>,
         (next_unit, next_object): (u64, i32),
     ) -> Ids {
-        let least = match next_unit {
-            FIRST..END => next_unit,
-            _ => FIRST,
+        let least = match is_user_number(next_unit) {
+            true => next_unit,
+            false => FIRST,
         };
         let after = |ids: u64| (ids >> 16) + 1;
         let next = |largest: Option<u64>| largest.map_or(FIRST, |l| after(l).max(FIRST));

@@ -41,6 +41,7 @@ impl Catalog {
     pub fn after_undo(&self) -> Result<(), EngineError> {
         let units: Vec<AllocUnit> = self.bases.all()?;
         self.free_dropped(&units)?;
+        let numbered: Vec<u64> = units.iter().map(|u| u.auid as u64).collect();
         let rest = |u: &AllocUnit| u.kind != TO_DROP || self.space.is_offline(u.fgid as u16);
         let mut kept: Vec<AllocUnit> = units.into_iter().filter(rest).collect();
         let waiting = |u: &&AllocUnit| u.kind == TO_DROP;
@@ -54,9 +55,7 @@ impl Catalog {
             (unit, object)
         };
         *self.ids.write() = Some(Ids::new(
-            kept.iter()
-                .map(|u| u.auid as u64)
-                .filter(|id| id >> 48 == 256),
+            numbered.into_iter().filter(|id| id >> 48 == 256),
             rowsets
                 .iter()
                 .map(|r| r.rowsetid as u64)

@@ -323,6 +323,7 @@ impl Catalog {
             self.space.drop_unit(&opened)?;
         }
         self.store.counts.retain(|rowset| rowset != id);
+        self.pass_number(unit)?;
         let _turn = self.change.lock();
         match self.bases.delete(&mut By::System, unit) {
             Err(EngineError::Access(AccessError::NotFound)) => Ok(()),
