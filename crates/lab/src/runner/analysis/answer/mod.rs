@@ -198,15 +198,15 @@ fn badge(facts: &Facts<'_>, known: bool) -> Badge {
     let (Some(model), true) = (&facts.model, blocks_used(facts) >= 2) else {
         return Badge::Aborted;
     };
-    if facts.plan.blocks < 5 {
-        return Badge::Screening;
-    }
     let arms = facts.arms_of(facts.baseline);
     let control = arms
         .get(1)
         .and_then(|&second| aa_check(model, arms[0], second));
     if control.is_some_and(|check| !check.passed) {
         return Badge::Noisy;
+    }
+    if facts.plan.blocks < 5 {
+        return Badge::Screening;
     }
     if blocks_used(facts) < 5 {
         return Badge::Aborted;
