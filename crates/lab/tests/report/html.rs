@@ -291,8 +291,8 @@ fn a_level_that_makes_no_difference_is_not_said_to_explain_one() {
     assert!(!page.contains("of the change in time lies there"));
     // The table shows levels that differ, so the page does not say that none does.
     assert!(page.contains("The time of the compared level hardly changed"));
-    for level in &mut results.levels {
-        level.verdict = None;
+    for level in results.levels.iter_mut().filter(|l| !l.is_baseline) {
+        level.verdict = Some(Verdict::Same);
     }
     let page = render(&results);
     assert!(page.contains("this is what fills the time at each"));

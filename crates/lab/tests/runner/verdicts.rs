@@ -118,6 +118,29 @@ fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
 }
 
 #[test]
+fn the_cause_of_a_difference_that_a_search_shows_is_sought() {
+    let mut experiment = Synthetic::published(0.004, 5);
+    experiment.truth = vec![100.0, 100.0, 100.0, 70.0, 100.0];
+    experiment.uses = vec![0.4; 5];
+    let mut plan = experiment.plan();
+    plan.search = true;
+    plan.aa_control = false;
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let answer = &results.answer;
+    assert_eq!(answer.badge, Badge::Conclusive, "{answer:?}");
+    assert_eq!(answer.recommended.as_deref(), Some("8"), "{answer:?}");
+    let why = &results.attribution;
+    assert_eq!(
+        (why.resource.as_str(), why.confidence),
+        ("Tran Log IO", Confidence::Likely),
+        "{why:?}"
+    );
+    let page = furrow_lab::report::render(&results);
+    assert!(!page.contains("No difference"));
+    assert!(page.contains("8 files is the best that was shown"));
+}
+
+#[test]
 fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
     let (mut undecided, mut likely) = (0, 0);
     for seed in 0..40 {

@@ -97,7 +97,11 @@ fn without_knee(results: &Results, baseline: &LevelResult) -> String {
             that_ran(results),
             name(&baseline.level)
         ),
-        None if has(results, Verdict::Better) || has(results, Verdict::Worse) => {
+        None if results
+            .levels
+            .iter()
+            .any(|level| level.is_shown_to_differ(results.plan.delta)) =>
+        {
             let what = match results.knee {
                 Some(_) => "knee",
                 None => "level",

@@ -1,7 +1,7 @@
 //! Question, answer, and why: what most readers will ever read.
 
 use crate::report::words::{bytes, duration, figure, moment, percent};
-use crate::results::{Badge, Confidence, LevelResult, Results, Verdict};
+use crate::results::{Badge, Confidence, Results};
 use maud::{Markup, html};
 
 /// The class that colours a badge; the text of the badge has the same meaning.
@@ -91,9 +91,9 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
 
 /// Whether the table shows that a level differs from the baseline.
 fn differs(results: &Results) -> bool {
-    let is_shown =
-        |level: &LevelResult| matches!(level.verdict, Some(Verdict::Better | Verdict::Worse));
-    results.levels.iter().any(is_shown)
+    let delta = results.plan.delta;
+    let mut levels = results.levels.iter();
+    levels.any(|level| level.is_shown_to_differ(delta))
 }
 
 /// The why box: the limiting resource, how sure that is, and the evidence for and against it.

@@ -17,9 +17,7 @@ pub(super) use outside::others_share;
 
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{
-    Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, Verdict, has_think_times,
-};
+use crate::results::{Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, has_think_times};
 use furrow_stats::mean;
 use std::collections::BTreeMap;
 
@@ -187,13 +185,11 @@ pub(super) fn attribute(
     );
     let change = level.elapsed - base.elapsed;
     // A change that was not shown is noise; the only thing to explain is where the time goes.
-    let verdict = judged
-        .iter()
-        .find(|j| j.cell == target)
-        .and_then(Judged::verdict);
-    let shown = matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    let delta = facts.plan.delta;
+    let mut compared = judged.iter().filter(|j| j.cell == target);
+    let shown = compared.any(|j| j.result.is_shown_to_differ(delta));
     let runs = (facts.good(facts.baseline), facts.good(target));
-    if !shown || (change / base.elapsed).abs() < facts.plan.delta {
+    if !shown || (change / base.elapsed).abs() < delta {
         let mut found = unchanged(&base, &level, names);
         classes::name(&mut found, &runs.1);
         return found;
