@@ -92,6 +92,8 @@ pub(super) fn answer(
     if let Some(found) = found {
         return (of_search(facts, judged, found, analysis), None);
     }
+    // Without a baseline nothing is compared, also not the others among each other.
+    let ladder = ladder.filter(|_| facts.has_baseline());
     let subject = experiment.subject();
     let sentences = Sentences {
         facts,
@@ -287,6 +289,10 @@ fn next_step(facts: &Facts<'_>, out_dir: &Path) -> Option<String> {
         shell_word(&out_dir.display().to_string())
     );
     let done = blocks_used(facts);
+    if !facts.has_baseline() && facts.all_begun() {
+        // More blocks of runs that fail would compare nothing either.
+        return None;
+    }
     if done < facts.plan.blocks {
         return Some(resume);
     }

@@ -124,6 +124,10 @@ impl Sentences<'_> {
 
     /// What was shown, which fewer may do as well, and what would settle it.
     fn nothing_is_named(&self, ladder: Option<&Ladder>) -> String {
+        if !self.facts.has_baseline() {
+            let base = &self.facts.keys[self.facts.baseline];
+            return format!("{base} was not measured, so nothing can be compared");
+        }
         let best = super::best_shown(self.facts, self.judged);
         let shown = match best.and_then(|cell| Some((cell, self.against_baseline(cell)?))) {
             Some((cell, text)) => format!("{text}{}", self.also_shown(cell)),
@@ -138,7 +142,8 @@ impl Sentences<'_> {
         };
         let fewest = ladder.and_then(|ladder| self.fewest(ladder, best));
         let fewest = fewest.unwrap_or_default();
-        format!("{shown}{fewest}. {}", self.what_would_tell())
+        let not_measured = self.not_measured();
+        format!("{shown}{fewest}{not_measured}. {}", self.what_would_tell())
     }
 
     /// `; 1 file may do as well`, or the knee where it is certain: then no smaller level may do as well, and
