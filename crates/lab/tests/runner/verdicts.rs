@@ -1,7 +1,7 @@
 //! The answers about runs whose truth is known.
 
 use crate::synthetic::{Synthetic, run_all};
-use furrow_lab::results::{Badge, Confidence, Control, Results, Verdict};
+use furrow_lab::results::{Badge, Confidence, Control, Verdict};
 use furrow_lab::runner::Stop;
 
 #[test]
@@ -118,29 +118,6 @@ fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
 }
 
 #[test]
-fn the_cause_of_a_difference_that_a_search_shows_is_sought() {
-    let mut experiment = Synthetic::published(0.004, 5);
-    experiment.truth = vec![100.0, 100.0, 100.0, 70.0, 100.0];
-    experiment.uses = vec![0.4; 5];
-    let mut plan = experiment.plan();
-    plan.search = true;
-    plan.aa_control = false;
-    let (_, results) = run_all(&mut experiment, plan).unwrap();
-    let answer = &results.answer;
-    assert_eq!(answer.badge, Badge::Conclusive, "{answer:?}");
-    assert_eq!(answer.recommended.as_deref(), Some("8"), "{answer:?}");
-    let why = &results.attribution;
-    assert_eq!(
-        (why.resource.as_str(), why.confidence),
-        ("Tran Log IO", Confidence::Likely),
-        "{why:?}"
-    );
-    let page = furrow_lab::report::render(&results);
-    assert!(!page.contains("No difference"));
-    assert!(page.contains("8 files is the best that was shown"));
-}
-
-#[test]
 fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
     let (mut undecided, mut likely) = (0, 0);
     for seed in 0..40 {
@@ -193,46 +170,6 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
         likely > 0,
         "the rule of the knee is satisfied first in some"
     );
-}
-
-/// The first experiment with so many blocks whose baseline differs from itself, while level 8 is shown to be
-/// better; of those before it each names level 8 where the badge is this one.
-fn of_a_baseline_that_differs_from_itself(blocks: u32, otherwise: Badge) -> Results {
-    for seed in 0..200 {
-        let mut experiment = Synthetic::published(0.01, seed);
-        experiment.files = vec![1, 8];
-        experiment.truth = vec![100.0, 80.0];
-        let mut plan = experiment.plan();
-        plan.blocks = blocks;
-        let (_, results) = run_all(&mut experiment, plan).unwrap();
-        let has_passed = results.noise.aa.as_ref().unwrap().passed;
-        let verdict = results.level("8").unwrap().verdict;
-        if !has_passed && verdict == Some(Verdict::Better) {
-            return results;
-        }
-        if results.answer.badge == otherwise {
-            let knee = results.knee.as_ref().unwrap().level.as_deref();
-            assert_eq!(knee, results.answer.recommended.as_deref(), "seed {seed}");
-        }
-    }
-    panic!("one control in twenty fails by chance");
-}
-
-#[test]
-fn an_answer_without_a_verdict_shows_no_knee() {
-    for (blocks, otherwise) in [(6, Badge::Conclusive), (3, Badge::Screening)] {
-        let results = of_a_baseline_that_differs_from_itself(blocks, otherwise);
-        let answer = &results.answer;
-        assert_eq!(answer.badge, Badge::Noisy, "{answer:?}");
-        assert!(
-            answer.recommended.is_none() && answer.apply.is_empty(),
-            "{answer:?}"
-        );
-        assert!(results.knee.as_ref().unwrap().level.is_none(), "{answer:?}");
-        let page = furrow_lab::report::render(&results);
-        assert!(page.contains("The baseline differs from itself, so the chart shows no verdict"));
-        assert!(!page.contains("class=\"knee\""), "{blocks} blocks");
-    }
 }
 
 #[test]

@@ -99,10 +99,13 @@ fn differs(results: &Results) -> bool {
 /// The why box: the limiting resource, how sure that is, and the evidence for and against it.
 pub(in crate::report) fn why(results: &Results) -> Markup {
     let why = &results.attribution;
-    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();
+    let has_verdict = results.answer.badge.has_verdict();
+    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty() || !has_verdict;
     html! {
         p class="sentence" {
-            @if unknown && results.runs.iter().all(|run| run.waits.is_empty()) {
+            @if !has_verdict {
+                "These runs give no verdict, so no cause is sought."
+            } @else if unknown && results.runs.iter().all(|run| run.waits.is_empty()) {
                 "Waits were not measured in these runs, so no cause can be named."
             } @else if unknown && why.share.is_none() && differs(results) {
                 "Levels differ, but the time of the compared level changed too little to have a cause."

@@ -17,7 +17,9 @@ pub(super) use outside::others_share;
 
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, has_think_times};
+use crate::results::{
+    Answer, Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, has_think_times,
+};
 use furrow_stats::mean;
 use std::collections::BTreeMap;
 
@@ -160,11 +162,15 @@ impl Budget {
 pub(super) fn attribute(
     facts: &Facts<'_>,
     judged: &[Judged],
-    recommended: Option<&str>,
+    answer: &Answer,
     analysis: &Analysis<'_>,
 ) -> Attribution {
+    // A difference that the badge takes back has no cause.
+    if !answer.badge.has_verdict() {
+        return Attribution::default();
+    }
     let delta = facts.plan.delta;
-    let Some(target) = target(judged, recommended, delta) else {
+    let Some(target) = target(judged, answer.recommended.as_deref(), delta) else {
         return Attribution::default();
     };
     // Sessions that never waited are something else than waits that were not measured.

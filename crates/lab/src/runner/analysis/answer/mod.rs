@@ -107,7 +107,8 @@ pub(super) fn answer(
     let mut answer = Answer {
         badge,
         sentence: sentences.headline(named, ladder.as_ref(), badge),
-        detail: sentences.detail(ladder.as_ref()),
+        // Without a verdict no level has a chance.
+        detail: sentences.detail(ladder.as_ref().filter(|_| badge.has_verdict())),
         recommended: recommended.map(|cell| facts.keys[cell].clone()),
         ..Answer::default()
     };

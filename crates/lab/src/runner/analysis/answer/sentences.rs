@@ -46,14 +46,28 @@ impl Sentences<'_> {
         };
         // The badge shows what kind of answer it is; the sentence need not repeat that.
         capitalized(match badge {
-            Badge::Screening if named.is_some() => {
-                format!("{} blocks suggest: {sentence}", self.facts.plan.blocks)
-            }
+            Badge::Screening if named.is_some() => self.suggested(&sentence),
+            Badge::Aborted if named.is_some() || self.differs() => self.suggested(&sentence),
             Badge::Noisy => {
                 format!("the baseline differs from itself, so this is no verdict: {sentence}")
             }
             _ => sentence,
         })
+    }
+
+    /// `3 blocks suggest: ...`: fewer blocks than a verdict needs.
+    fn suggested(&self, sentence: &str) -> String {
+        match super::blocks_used(self.facts) {
+            1 => format!("1 block suggests: {sentence}"),
+            blocks => format!("{blocks} blocks suggest: {sentence}"),
+        }
+    }
+
+    /// Whether a level is shown to differ from the baseline.
+    fn differs(&self) -> bool {
+        let delta = self.facts.plan.delta;
+        let mut levels = self.judged.iter().map(|j| &j.result);
+        levels.any(|level| level.is_shown_to_differ(delta))
     }
 
     /// `1 file is enough: no other level is better by more than 2%`.
