@@ -28,6 +28,13 @@ pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64,
     Some((middle.exp(), interval))
 }
 
+/// The key of a level of two factors: of the one that varies, or of both.
+pub(crate) fn key_of_two(results: &Results, first: &str, second: &str) -> String {
+    let forms = [format!("{first} / {second}"), first.to_owned()];
+    let mut forms = forms.into_iter().filter(|key| results.level(key).is_some());
+    forms.next().unwrap_or_else(|| second.to_owned())
+}
+
 /// Why two levels cannot be compared: one did not run, or too few blocks have both.
 pub(crate) fn absent(results: &Results, level: &str, other: &str) -> &'static str {
     let has_run = |key: &str| results.good_runs(key).next().is_some();
