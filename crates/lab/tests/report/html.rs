@@ -328,6 +328,10 @@ fn waits_that_grew_by_more_than_the_time_are_no_share_of_it() {
     let page = render(&results);
     assert!(!page.contains("978%"));
     assert!(page.contains("changed by 9.78 times the change of the elapsed time"));
+    // Runs of a fixed time all take as long.
+    results.experiment.response.unit = "scripts/s".to_owned();
+    let page = render(&results);
+    assert!(page.contains("changed by 9.78 times the change of the time of one piece of work"));
 }
 
 #[test]

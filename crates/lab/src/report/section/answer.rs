@@ -96,6 +96,15 @@ fn differs(results: &Results) -> bool {
     levels.any(|level| level.is_shown_to_differ(delta))
 }
 
+/// The time that shares are about: with a fixed time or rate of work it is that of a piece, because every run
+/// takes as long.
+fn whole_time(results: &Results) -> &'static str {
+    match results.experiment.response.unit.as_str() {
+        "s" => "the elapsed time",
+        _ => "the time of one piece of work",
+    }
+}
+
 /// The why box: the limiting resource, how sure that is, and the evidence for and against it.
 pub(in crate::report) fn why(results: &Results) -> Markup {
     let why = &results.attribution;
@@ -124,7 +133,8 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
                     None if !why.summary.is_empty() => { (why.summary) }
                     // Waits grew by more than the time: of several workers at once, or in place of others.
                     Some(share) if share > 1.0 => {
-                        "The time there changed by " (figure(share)) " times the change of the elapsed time."
+                        "The time there changed by " (figure(share)) " times the change of "
+                        (whole_time(results)) "."
                     }
                     Some(share) => { (percent(share)) " of the change in time lies there." }
                     None if differs(results) => {

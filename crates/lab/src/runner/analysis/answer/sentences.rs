@@ -2,7 +2,7 @@
 
 use super::{Ladder, More};
 use crate::plan::minutes;
-use crate::report::words::round_percent;
+use crate::report::words::{chance, round_percent};
 use crate::results::{Badge, Experiment, Verdict};
 use crate::runner::analysis::facts::Facts;
 use crate::runner::analysis::levels::Judged;
@@ -292,30 +292,16 @@ impl Sentences<'_> {
         }
     }
 
-    /// How likely each level is to be the knee, the likeliest first, those under 5% left out.
-    fn chances(&self, ladder: &Ladder) -> String {
-        let probability = &ladder.found.probability;
-        let mut places: Vec<usize> = (0..probability.len())
-            .filter(|&place| probability[place] >= 0.05)
-            .collect();
-        places.sort_by(|&a, &b| probability[b].total_cmp(&probability[a]));
-        let key = |place: usize| &self.facts.keys[ladder.cells[place]];
-        let listed: Vec<String> = places
-            .iter()
-            .map(|&place| format!("{} {:.0}%", key(place), 100.0 * probability[place]))
-            .collect();
-        format!(
-            "Chance to be the fewest that are as good as the best: {}.",
-            listed.join(", ")
-        )
-    }
-
     /// The second sentence: the chances, and where mean and median disagree.
     pub(super) fn detail(&self, ladder: Option<&Ladder>) -> String {
         let mut parts = Vec::new();
-        if let Some(ladder) = ladder {
-            parts.push(self.chances(ladder));
-        }
+        parts.extend(ladder.and_then(|ladder| {
+            let keys = ladder
+                .cells
+                .iter()
+                .map(|&cell| self.facts.keys[cell].as_str());
+            chances(keys.zip(ladder.found.probability.iter().copied()).collect())
+        }));
         let disagree = self
             .judged
             .iter()
@@ -329,6 +315,21 @@ impl Sentences<'_> {
         }
         parts.join(" ")
     }
+}
+
+/// How likely each level is to be the knee, the likeliest first, those under 5% left out; `None` where all
+/// are.
+fn chances(mut levels: Vec<(&str, f64)>) -> Option<String> {
+    levels.retain(|(_, probability)| *probability >= 0.05);
+    levels.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let listed: Vec<String> = levels
+        .iter()
+        .map(|(key, probability)| format!("{key} {}", chance(*probability)))
+        .collect();
+    let listed = (!listed.is_empty()).then(|| listed.join(", "))?;
+    Some(format!(
+        "Chance to be the fewest that are as good as the best: {listed}."
+    ))
 }
 
 /// An amount and its direction: `5.1% faster`, `9.6 times as long`.
@@ -364,4 +365,19 @@ fn beyond(cell: usize, ladder: &Ladder) -> Option<usize> {
         .cells
         .get(if least > place { least } else { place + 1 })
         .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_below_one_in_twenty_are_left_out_and_none_is_called_certain() {
+        let begin = "Chance to be the fewest that are as good as the best";
+        let found = chances(vec![("4", 0.004), ("8", 0.996)]);
+        assert_eq!(found, Some(format!("{begin}: 8 >99%.")));
+        let found = chances(vec![("4", 0.3), ("8", 0.7)]);
+        assert_eq!(found, Some(format!("{begin}: 8 70%, 4 30%.")));
+        assert_eq!(chances(vec![("4", 0.04); 25]), None);
+    }
 }
