@@ -2,12 +2,15 @@
 
 use super::options::{LOG_DIRECTORY, Site};
 use crate::workloads::load::Worked;
+use crate::workloads::paired;
 use furrow_disks::volume::ArrayFigures;
 use furrow_lab::results::{
-    Chart, Curve, Figure, FileRole, Panel, Point, Published, Results, Run, Section, SheetTable,
+    Chart, Curve, Figure, FileRole, Interval, Panel, Point, Published, Results, Run, Section,
+    SheetTable,
 };
 use furrow_stats::mean;
 use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
 
 /// The name under which a run keeps its record.
 const RECORD: &str = "arrays";
@@ -234,7 +237,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     }
     let mut text = why(&cells);
     text.extend(added(&cells));
-    text.extend(spindle(&cells));
+    text.extend(spindle(results, &cells));
     let finding = text.remove(0);
     vec![Section {
         heading: "What the arrays did".to_owned(),
@@ -305,25 +308,45 @@ fn added(cells: &[CellMeans]) -> Option<String> {
     ))
 }
 
-/// Several files on one drive.
-fn spindle(cells: &[CellMeans]) -> Option<String> {
+/// The key of the level of a cell.
+fn key(results: &Results, cell: &CellMeans) -> String {
+    paired::key_of_two(results, &cell.files.to_string(), &cell.place)
+}
+
+fn is_slower(results: &Results, cell: &CellMeans, other: &CellMeans) -> Option<bool> {
+    paired::is_larger(results, &key(results, cell), &key(results, other))
+}
+
+/// A ratio as a change with its interval: `+12.0% (+10.1 to +13.9%)`.
+fn change_of((ratio, interval): (f64, Interval)) -> String {
+    let percent = |ratio: f64| 100.0 * (ratio - 1.0);
+    format!(
+        "{:+.1}% ({:+.1} to {:+.1}%)",
+        percent(ratio),
+        percent(interval.low),
+        percent(interval.high)
+    )
+}
+
+/// Several files on one drive, by the ratios within blocks.
+fn spindle(results: &Results, cells: &[CellMeans]) -> Option<String> {
     let several = widest(cells, Site::Spindle).filter(|cell| cell.files > 1)?;
     let several = find(cells, Site::Spindle, 2).unwrap_or(several);
     let one = find(cells, Site::Spindle, 1)?;
-    let change = 100.0 * (several.seconds / one.seconds - 1.0);
-    let files = several.files;
-    Some(if change >= 0.05 {
-        format!(
-            "{files} files on one drive take {change:.1}% longer than one file there: its arm moves between \
+    let found = paired::ratio(results, &key(results, several), &key(results, one))?;
+    let (files, change) = (several.files, change_of(found));
+    Some(match is_slower(results, several, one) {
+        Some(true) => format!(
+            "{files} files on one drive take longer than one file there, {change}: its arm moves between \
              them."
-        )
-    } else if change <= -0.05 {
-        format!(
-            "{files} files on one drive take {:.1}% less time than one file there.",
-            -change
-        )
-    } else {
-        format!("{files} files on one drive take as long as one file there.")
+        ),
+        Some(false) => {
+            format!("{files} files on one drive take less time than one file there, {change}.")
+        }
+        None => format!(
+            "The time of {files} files on one drive is not shown to differ from that of one file there: \
+             {change}."
+        ),
     })
 }
 
@@ -396,59 +419,72 @@ fn table(cells: &[CellMeans]) -> SheetTable {
 }
 
 /// One file on an array of half the drives, among all that the source compared: both layouts with equal
-/// files.
-fn half_array(cells: &[CellMeans]) -> (String, Option<bool>) {
+/// files. It is the slowest where it is shown to be slower than each of them.
+fn half_array(results: &Results, cells: &[CellMeans]) -> (String, Option<bool>) {
     let published = [Site::One.word(), Site::Two.word()];
     let Some(half) = find(cells, Site::Two, 1) else {
         return ("not among these runs".to_owned(), None);
     };
-    let others = || {
-        cells
-            .iter()
-            .filter(|cell| published.contains(&cell.place.as_str()) && *cell != half)
+    let others: Vec<&CellMeans> = cells
+        .iter()
+        .filter(|cell| published.contains(&cell.place.as_str()) && *cell != half)
+        .collect();
+    let each: Vec<Option<bool>> = others
+        .iter()
+        .map(|other| is_slower(results, half, other))
+        .collect();
+    let Some(is_slowest) = each.iter().copied().reduce(paired::both) else {
+        let ours = "nothing to compare it with among these runs".to_owned();
+        return (ours, None);
     };
-    let Some(slowest) = others().max_by(|a, b| a.seconds.total_cmp(&b.seconds)) else {
-        return (
-            "nothing to compare it with among these runs".to_owned(),
-            None,
-        );
-    };
-    let slower = others().filter(|cell| cell.seconds < half.seconds).count();
+    let slower = each.iter().filter(|is| **is == Some(true)).count();
     let ours = format!(
-        "slower than {slower} of {} others in the model, {:+.1}% against the slowest of them",
-        others().count(),
-        100.0 * (half.seconds / slowest.seconds - 1.0)
+        "shown to be slower than {slower} of {} others in the model",
+        each.len()
     );
     // That it is the slowest needs the one array, too.
-    let has_one_array = others().any(|cell| cell.place == Site::One.word());
-    let is_slowest = half.seconds > slowest.seconds;
-    (ours, (has_one_array || !is_slowest).then_some(is_slowest))
+    let has_one_array = others.iter().any(|cell| cell.place == Site::One.word());
+    let same = is_slowest.filter(|is_slowest| has_one_array || !is_slowest);
+    (ours, same)
+}
+
+/// The change between two layouts, and whether it is about the published one: the whole interval lies within
+/// this range of percents.
+fn about(
+    results: &Results,
+    (to, from): (Option<&CellMeans>, Option<&CellMeans>),
+    percents: RangeInclusive<f64>,
+) -> (String, Option<bool>) {
+    let (Some(to), Some(from)) = (to, from) else {
+        return ("not among these runs".to_owned(), None);
+    };
+    let keys = (key(results, to), key(results, from));
+    let Some(found) = paired::ratio(results, &keys.0, &keys.1) else {
+        return (paired::absent(results, &keys.0, &keys.1).to_owned(), None);
+    };
+    let (least, most) = percents.into_inner();
+    let range = 1.0 + least / 100.0..=1.0 + most / 100.0;
+    let ours = format!("{} in the model", change_of(found));
+    (ours, paired::is_within(found.1, range))
 }
 
 /// The published shape, held against these runs.
 pub(super) fn published(results: &Results) -> Published {
     let cells = cells(results);
-    let change = |to: Option<&CellMeans>, from: Option<&CellMeans>| {
-        Some(100.0 * (to?.seconds / from?.seconds - 1.0))
-    };
-    let shown = |found: Option<f64>| match found {
-        Some(percent) => format!("{percent:+.1}% in the model"),
-        None => "not among these runs".to_owned(),
-    };
     let one = find(&cells, Site::One, 1);
-    let best = change(find(&cells, Site::Two, 8), one);
-    let two = change(find(&cells, Site::One, 2), one);
-    let (slowest_ours, slowest_same) = half_array(&cells);
+    let (best, is_best) = about(results, (find(&cells, Site::Two, 8), one), -15.0..=-3.0);
+    let (two, is_two) = about(results, (find(&cells, Site::One, 2), one), 0.0..=6.0);
+    let (slowest_ours, slowest_same) = half_array(results, &cells);
     let comparisons = vec![
         (
             "8 files on two arrays: just over 6% faster than one file on the one array".to_owned(),
-            shown(best),
-            best.map(|percent| (-15.0..=-3.0).contains(&percent)),
+            best,
+            is_best,
         ),
         (
             "2 files on the one array: about 3% slower than one".to_owned(),
-            shown(two),
-            two.map(|percent| (0.0..=6.0).contains(&percent)),
+            two,
+            is_two,
         ),
         (
             "One file on one array of four drives: the slowest of all".to_owned(),
@@ -471,6 +507,7 @@ pub(super) fn published(results: &Results) -> Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workloads::paired::tests::blocks;
 
     fn cell(place: Site, files: u64, seconds: f64, busy: f64) -> CellMeans {
         CellMeans {
@@ -503,30 +540,33 @@ mod tests {
     }
 
     #[test]
-    fn several_files_on_a_drive_are_worded_by_the_sign() {
-        let with = |seconds: f64| {
+    fn several_files_on_a_drive_are_worded_by_the_blocks() {
+        let with = |seconds: [f64; 3]| {
+            let results = blocks(&[("1", [10.0, 20.0, 15.0]), ("2", seconds)]);
             let cells = [
-                cell(Site::Spindle, 1, 10.0, 0.9),
-                cell(Site::Spindle, 2, seconds, 0.9),
+                cell(Site::Spindle, 1, 15.0, 0.9),
+                cell(Site::Spindle, 2, mean(&seconds), 0.9),
             ];
-            spindle(&cells).unwrap()
+            spindle(&results, &cells).unwrap()
         };
-        assert_eq!(
-            with(11.2),
-            "2 files on one drive take 12.0% longer than one file there: its arm moves between them."
+        let longer = with([11.2, 22.5, 16.7]);
+        let begin = "2 files on one drive take longer than one file there, +11.";
+        assert!(longer.starts_with(begin), "{longer}");
+        assert!(
+            longer.ends_with(": its arm moves between them."),
+            "{longer}"
         );
-        assert_eq!(
-            with(9.7),
-            "2 files on one drive take 3.0% less time than one file there."
-        );
-        assert_eq!(
-            with(10.0),
-            "2 files on one drive take as long as one file there."
-        );
+        let shorter = with([9.0, 18.1, 13.4]);
+        let begin = "2 files on one drive take less time than one file there, -10.";
+        assert!(shorter.starts_with(begin), "{shorter}");
+        // By the means 2 files take 2% longer; by the blocks either may be the faster one.
+        let open = with([11.0, 18.0, 17.0]);
+        assert!(open.contains("is not shown to differ"), "{open}");
+        assert!(!open.contains("arm"), "{open}");
     }
 
     #[test]
-    fn the_slowest_of_all_is_slower_than_each() {
+    fn the_slowest_of_all_is_shown_to_be_slower_than_each() {
         let cells = [
             cell(Site::One, 1, 10.0, 0.3),
             cell(Site::One, 2, 12.0, 0.3),
@@ -535,15 +575,48 @@ mod tests {
             // Not among what the source compared.
             cell(Site::Spindle, 1, 90.0, 0.9),
         ];
-        let (ours, same) = half_array(&cells);
+        let around = |s: f64| [s, 1.02 * s, 0.99 * s];
+        let with_half = |half: [f64; 3]| {
+            blocks(&[
+                ("1 / one", around(10.0)),
+                ("2 / one", around(12.0)),
+                ("1 / two", half),
+                ("8 / two", around(9.0)),
+                ("1 / spindle", around(90.0)),
+            ])
+        };
+        let results = with_half(around(11.0));
+        let (ours, same) = half_array(&results, &cells);
         assert_eq!(same, Some(false), "{ours}");
-        assert!(ours.starts_with("slower than 2 of 3 others"), "{ours}");
+        assert_eq!(ours, "shown to be slower than 2 of 3 others in the model");
         assert_eq!(
-            half_array(&cells[2..]).1,
+            half_array(&results, &cells[2..]).1,
             None,
             "without the one array it is open"
         );
-        let slowest = [cells[0].clone(), cells[2].clone(), cells[3].clone()];
-        assert_eq!(half_array(&slowest).1, Some(true));
+        let without_two = [cells[0].clone(), cells[2].clone(), cells[3].clone()];
+        assert_eq!(half_array(&results, &without_two).1, Some(true));
+        // The largest mean of all, and not shown to be larger than each other.
+        let (ours, same) = half_array(&with_half([14.0, 11.5, 11.2]), &cells);
+        assert_eq!(same, None, "{ours}");
+    }
+
+    #[test]
+    fn a_published_change_is_confirmed_by_the_whole_interval() {
+        let one = cell(Site::One, 1, 10.0, 0.3);
+        let two = cell(Site::One, 2, 10.3, 0.3);
+        let with = |seconds: [f64; 3]| {
+            let results = blocks(&[("1", [10.0; 3]), ("2", seconds)]);
+            about(&results, (Some(&two), Some(&one)), 0.0..=6.0)
+        };
+        assert_eq!(with([10.3, 10.31, 10.29]).1, Some(true));
+        assert_eq!(with([11.3, 11.31, 11.29]).1, Some(false));
+        // The mean lies within the range and the interval reaches beyond it.
+        let (ours, same) = with([10.0, 10.9, 10.1]);
+        assert_eq!(same, None, "{ours}");
+        assert!(ours.starts_with("+3."), "{ours}");
+        let results = blocks(&[]);
+        let absent = about(&results, (None, Some(&one)), 0.0..=6.0);
+        assert_eq!(absent, ("not among these runs".to_owned(), None));
     }
 }

@@ -1,7 +1,8 @@
 //! What the machine can do without an engine: read the data files, compress their bytes, write stripes.
 //!
 //! Measured before the first run of each block, with the runs: a bound that changes while the experiment
-//! lasts is seen. A bound is the most that was seen.
+//! lasts is seen. Reading is measured before the first run on each number of data files, with one reader for
+//! each file, and a level is held against the reading of as many files. A bound is the most that was seen.
 
 use super::options::{Devices, Options};
 use crate::workloads::place::RunPlace;
@@ -10,6 +11,7 @@ use furrow_io::time::{Duration, Moment};
 use furrow_io::{Access, AlignedBuf, Fill, IoError, Open, Volume, thread};
 use furrow_lab::experiment::{RunContext, StepError};
 use furrow_lab::journal::{CeilingProbe, History, Kind};
+use furrow_lab::plan::PlannedRun;
 use furrow_lab::results::{Ceiling, Run};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,11 +26,22 @@ const PAGE_BYTES: usize = 8192;
 const SPAN: Duration = Duration::from_millis(300);
 const MIB: f64 = 1024.0 * 1024.0;
 
+/// The factor whose levels are numbers of data files.
+pub(super) const FILES: &str = "files";
 /// Names of the bounds. The codec's name stands behind the second.
-pub(super) const READING: &str = "reading the data files";
+const READING: &str = "reading the data files";
 const COMPRESSING: &str = "compressing";
 pub(super) const WRITING_ONE: &str = "writing to one backup volume";
 pub(super) const WRITING_SEVERAL: &str = "writing to several backup volumes";
+
+/// The name of the bound of reading so many data files; `None` where all runs read the same number.
+pub(super) fn reading_of(files: Option<u64>) -> String {
+    match files {
+        None => READING.to_owned(),
+        Some(1) => "reading 1 data file".to_owned(),
+        Some(files) => format!("reading {files} data files"),
+    }
+}
 
 /// The name of a codec's bound.
 pub(super) fn compressing(codec: Codec) -> String {
@@ -155,17 +168,31 @@ fn writing(volume: &dyn Volume, paths: &[PathBuf]) -> Result<f64, IoError> {
     })
 }
 
-/// Measures all bounds, once a block.
+/// Whether a bound was measured in the block of a run: of reading, that of as many files.
+fn is_measured(name: &str, run: &PlannedRun, history: &History) -> bool {
+    let planned = history.plan.runs();
+    let mut probes = history
+        .ceilings
+        .iter()
+        .filter(|(_, probe)| probe.name == name);
+    probes.any(|(id, _)| {
+        let mut before = planned.iter().filter(|before| before.id == *id);
+        before.any(|before| {
+            let is_alike = name != READING || before.cell.count(FILES) == run.cell.count(FILES);
+            before.block == run.block && is_alike
+        })
+    })
+}
+
+/// Measures the bounds that were not measured in this block.
 pub(super) fn measure(
     options: &Options,
     place: &RunPlace,
     context: &mut RunContext<'_>,
 ) -> Result<(), StepError> {
-    let (id, position) = context.run().map_or((0, 1), |run| (run.id, run.position));
-    let known = &context.history().ceilings;
-    if known.iter().any(|(before, _)| *before == id) || (position > 1 && !known.is_empty()) {
+    let Some(run) = context.run().cloned() else {
         return Ok(());
-    }
+    };
     let volume = context.volume().clone();
     let probe = |name: String, writers: usize, bytes_per_s: f64| CeilingProbe {
         name,
@@ -173,19 +200,29 @@ pub(super) fn measure(
         writers: writers as u32,
         bytes_per_s,
     };
-    let read = reading(volume.as_ref(), &place.data)?;
-    context.ceiling(probe(READING.to_owned(), place.data.len(), read))?;
-    let sample = sample(volume.as_ref(), &place.data)?;
-    for (_, codec) in options
-        .codecs
-        .iter()
-        .filter(|(_, codec)| *codec != Codec::None)
-    {
-        let packed = packing(*codec, &sample)?;
-        context.ceiling(probe(compressing(*codec), thread::available_cpus(), packed))?;
+    if !is_measured(READING, &run, context.history()) {
+        let read = reading(volume.as_ref(), &place.data)?;
+        context.ceiling(probe(READING.to_owned(), place.data.len(), read))?;
+    }
+    let of_codecs = options.codecs.iter().map(|(_, codec)| *codec);
+    let unmeasured: Vec<Codec> = of_codecs
+        .filter(|codec| *codec != Codec::None)
+        .filter(|codec| !is_measured(&compressing(*codec), &run, context.history()))
+        .collect();
+    let sample = match unmeasured.is_empty() {
+        true => Vec::new(),
+        false => sample(volume.as_ref(), &place.data)?,
+    };
+    for codec in unmeasured {
+        let packed = packing(codec, &sample)?;
+        context.ceiling(probe(compressing(codec), thread::available_cpus(), packed))?;
     }
     for devices in [Devices::One, Devices::Several] {
-        if !options.devices.contains(&devices) {
+        let bound = match devices {
+            Devices::Several => WRITING_SEVERAL,
+            _ => WRITING_ONE,
+        };
+        if !options.devices.contains(&devices) || is_measured(bound, &run, context.history()) {
             continue;
         }
         let out_dir = context.out_dir().to_path_buf();
@@ -199,24 +236,20 @@ pub(super) fn measure(
         for path in &paths {
             context.remove(Kind::File, path)?;
         }
-        let name = match devices {
-            Devices::Several => WRITING_SEVERAL,
-            _ => WRITING_ONE,
-        };
-        context.ceiling(probe(name.to_owned(), paths.len(), written))?;
+        context.ceiling(probe(bound.to_owned(), paths.len(), written))?;
     }
     Ok(())
 }
 
-/// The rate of a run that runs into a bound, MB/s.
-fn used(name: &str, run: &Run) -> Option<f64> {
+/// The rate of a run that runs into a bound, MB/s; `files` is its number of data files.
+fn used((name, of): (&str, Option<u64>), run: &Run, files: Option<u64>) -> Option<f64> {
     let figure = |wanted: &str| {
         let found = run.figures.iter().find(|figure| figure.name == wanted);
         found.map(|figure| figure.value)
     };
     let is = |wanted: &str| run.extra.get(wanted).and_then(|value| value.as_str()) == Some(name);
     match name {
-        READING => figure(super::RATE),
+        READING => figure(super::RATE).filter(|_| of == files),
         WRITING_ONE | WRITING_SEVERAL => figure(super::WRITTEN).filter(|_| is(super::WRITES_TO)),
         _ => figure(super::RATE).filter(|_| is(super::COMPRESSES_BY)),
     }
@@ -224,40 +257,132 @@ fn used(name: &str, run: &Run) -> Option<f64> {
 
 /// Every bound with the run that came closest to it.
 pub(super) fn ceilings(history: &History) -> Vec<Ceiling> {
-    let mut names: Vec<&str> = Vec::new();
-    for (_, probe) in &history.ceilings {
-        if !names.contains(&probe.name.as_str()) {
-            names.push(&probe.name);
+    let planned = history.plan.runs();
+    let files_of = |id: u32| {
+        let run = planned.iter().find(|run| run.id == id)?;
+        run.cell.count(FILES)
+    };
+    let bound = |&(id, ref probe): &(u32, CeilingProbe)| match probe.name.as_str() {
+        READING => (probe.name.clone(), files_of(id)),
+        _ => (probe.name.clone(), None),
+    };
+    let mut bounds: Vec<(String, Option<u64>)> = Vec::new();
+    for found in history.ceilings.iter().map(bound) {
+        if !bounds.contains(&found) {
+            bounds.push(found);
         }
     }
-    let runs = || history.runs.values().filter_map(|run| run.record.as_ref());
-    let ceiling = |name: &&str| {
-        let probes = history
-            .ceilings
-            .iter()
-            .filter(|(_, probe)| probe.name == *name);
+    // In the order of their sizes, whichever came first in a block.
+    bounds.sort_by_key(|(name, files)| (name != READING, *files));
+    let ceiling = |of: &(String, Option<u64>)| {
+        let probes = history.ceilings.iter().filter(|found| bound(found) == *of);
+        let probes: Vec<&CeilingProbe> = probes.map(|(_, probe)| probe).collect();
         let best = probes
-            .clone()
-            .map(|(_, probe)| probe.bytes_per_s)
+            .iter()
+            .map(|probe| probe.bytes_per_s)
             .fold(0.0, f64::max);
-        let rates = runs().filter_map(|run| Some((used(name, run)?, run.level.clone())));
+        let runs = history.runs.values().filter_map(|run| run.record.as_ref());
+        let rates = runs.filter_map(|run| {
+            let rate = used((&of.0, of.1), run, files_of(run.id))?;
+            Some((rate, run.level.clone()))
+        });
         let closest = rates.max_by(|a, b| a.0.total_cmp(&b.0));
-        let writers = probes
-            .clone()
-            .map(|(_, probe)| probe.writers)
-            .max()
-            .unwrap_or(1);
+        let writers = probes.iter().map(|probe| probe.writers).max().unwrap_or(1);
         Ceiling {
-            name: (*name).to_owned(),
+            name: match of.0.as_str() {
+                READING => reading_of(of.1),
+                name => name.to_owned(),
+            },
             unit: "MB/s".to_owned(),
             limit: (best > 0.0).then_some(best / MIB),
             used: closest.as_ref().map(|(rate, _)| *rate),
             level: closest.map(|(_, level)| level).unwrap_or_default(),
             note: format!(
                 "{writers} threads, 1 MB at a time, without an engine; the best of {} measurements",
-                probes.count()
+                probes.len()
             ),
         }
     };
-    names.iter().map(ceiling).collect()
+    bounds.iter().map(ceiling).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backup::section::row;
+    use crate::workloads::ceilings::tests::history_of;
+    use furrow_lab::design::Factor;
+    use furrow_lab::journal::{Event, Outcome};
+    use furrow_lab::plan::Plan;
+    use furrow_lab::results::{Figure, Results};
+
+    #[test]
+    fn a_level_is_held_against_the_reading_of_as_many_files() {
+        let factors = vec![
+            Factor::counts("stripes", &[1]),
+            Factor::counts(FILES, &[1, 8]),
+        ];
+        let plan = Plan::new("t", "t?", factors, 1);
+        let planned = plan.runs();
+        let of = |block: u32, files: u64| {
+            let mut mine = planned.iter().filter(|run| run.block == block);
+            let found = mine.find(|run| run.cell.count(FILES) == Some(files));
+            found.unwrap()
+        };
+        let mut history = history_of(plan.clone());
+        let mut results = Results::default();
+        // One reader reads 100 MB/s, eight of them 700; the backups reach 90 and 140.
+        for (files, limit, reached) in [(1, 100.0, 90.0), (8, 700.0, 140.0)] {
+            let run = of(1, files).id;
+            let probe = CeilingProbe {
+                name: READING.to_owned(),
+                write_bytes: STEP as u64,
+                writers: files as u32,
+                bytes_per_s: limit * MIB,
+            };
+            history.take(1, &Event::Ceiling { run, probe });
+            let record = Run {
+                id: run,
+                level: files.to_string(),
+                cell: [(FILES.to_owned(), files.to_string())].into(),
+                figures: vec![Figure::higher(crate::backup::RATE, "MB/s", reached)],
+                ..Run::default()
+            };
+            results.runs.push(record.clone());
+            let metric = Event::Metric {
+                run,
+                attempt: 1,
+                record: Box::new(record),
+            };
+            let end = Event::RunEnd {
+                run,
+                attempt: 1,
+                outcome: Outcome::Done,
+                reason: String::new(),
+            };
+            history.take(2, &metric);
+            history.take(3, &end);
+        }
+        let found = ceilings(&history);
+        let figures = |ceiling: &Ceiling| (ceiling.limit, ceiling.used, ceiling.level.clone());
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].name, "reading 1 data file");
+        assert_eq!(
+            figures(&found[0]),
+            (Some(100.0), Some(90.0), "1".to_owned())
+        );
+        assert_eq!(found[1].name, "reading 8 data files");
+        assert_eq!(
+            figures(&found[1]),
+            (Some(700.0), Some(140.0), "8".to_owned())
+        );
+        results.ceilings = found;
+        let shares = |level: &str| row(&results, level).unwrap().shares;
+        assert_eq!(shares("1"), [("reading 1 data file".to_owned(), 0.9)]);
+        assert_eq!(shares("8"), [("reading 8 data files".to_owned(), 0.2)]);
+        // Each number of files is measured once in a block.
+        let is_measured = |block, files| is_measured(READING, of(block, files), &history);
+        assert!(is_measured(1, 1) && is_measured(1, 8));
+        assert!(!is_measured(2, 1) && !is_measured(2, 8));
+    }
 }

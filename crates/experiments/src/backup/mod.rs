@@ -10,7 +10,7 @@
 //!    of its own, which are removed after it.
 //! 2. A run counts only when RESTORE VERIFYONLY finds its backup valid (NUL apart).
 //! 3. Reading, compressing and writing are measured without the engine before the first run of each block,
-//!    through the same volumes.
+//!    through the same volumes; reading before the first run of each number of data files in it.
 //!
 //! # How a run goes
 //! 1. *Prepare*, once: instance, database, rows, a checkpoint.

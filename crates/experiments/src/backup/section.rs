@@ -1,6 +1,6 @@
-//! Which of reading, compressing and writing limits the fastest backup, and by how much.
+//! Which of reading, compressing and writing limits the backup with the highest rate, and by how much.
 
-use super::bounds::READING;
+use super::bounds::{FILES, reading_of};
 use super::options::Options;
 use super::{COMPRESSES_BY, RATE, WRITES_TO, WRITTEN};
 use furrow_lab::results::{Results, Run, Section, SheetTable};
@@ -10,10 +10,10 @@ use furrow_stats::mean;
 const LIMIT: f64 = 0.85;
 
 /// A level by its runs: its rate, and its share of each bound that it runs into.
-struct Row {
+pub(super) struct Row {
     level: String,
     rate: f64,
-    shares: Vec<(String, f64)>,
+    pub(super) shares: Vec<(String, f64)>,
 }
 
 fn figure(runs: &[&Run], name: &str) -> Option<f64> {
@@ -25,7 +25,8 @@ fn figure(runs: &[&Run], name: &str) -> Option<f64> {
     (!values.is_empty()).then(|| mean(&values))
 }
 
-fn row(results: &Results, level: &str) -> Option<Row> {
+/// The row of a level; `None` without a good run.
+pub(super) fn row(results: &Results, level: &str) -> Option<Row> {
     let runs: Vec<&Run> = results.good_runs(level).collect();
     let first = runs.first()?;
     let rate = figure(&runs, RATE)?;
@@ -37,8 +38,9 @@ fn row(results: &Results, level: &str) -> Option<Row> {
         ceiling.limit.filter(|limit| *limit > 0.0)
     };
     let mut shares = Vec::new();
-    if let Some(limit) = limit(READING) {
-        shares.push((READING.to_owned(), rate / limit));
+    let reading = reading_of(first.cell.get(FILES).and_then(|files| files.parse().ok()));
+    if let Some(limit) = limit(&reading) {
+        shares.push((reading, rate / limit));
     }
     for (record, of) in [
         (COMPRESSES_BY, Some(rate)),
@@ -58,6 +60,25 @@ fn row(results: &Results, level: &str) -> Option<Row> {
     })
 }
 
+/// What limits the level with the highest mean rate, which is not always one that is shown to be faster.
+fn limited(best: &Row) -> String {
+    let highest = format!("The highest mean ({}) is {:.0} MB/s", best.level, best.rate);
+    let closest = best.shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    match closest.map(|(name, share)| (name, *share, 100.0 * share)) {
+        Some((name, share, percent)) if share > 1.0 => format!(
+            "{highest}; its limit is {name}: {percent:.0}% of what it did when it was measured; while the \
+             engine ran it did more."
+        ),
+        Some((name, share, percent)) if share >= LIMIT => format!(
+            "{highest}; its limit is {name}: {percent:.0}% of what this machine does without an engine."
+        ),
+        Some((name, _, percent)) => format!(
+            "{highest} and reaches no bound: it is closest to {name}, with {percent:.0}% of it."
+        ),
+        None => format!("{highest}."),
+    }
+}
+
 pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     let levels = results.levels.iter();
     let rows: Vec<Row> = levels
@@ -66,27 +87,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     let Some(best) = rows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else {
         return Vec::new();
     };
-    let closest = best.shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    let finding = match closest {
-        Some((name, share)) if *share >= LIMIT => format!(
-            "The fastest ({}) backs up {:.0} MB/s; its limit is {name}: {:.0}% of what this machine does \
-             without an engine.",
-            best.level,
-            best.rate,
-            100.0 * share
-        ),
-        Some((name, share)) => format!(
-            "The fastest ({}) backs up {:.0} MB/s and reaches no bound: it is closest to {name}, with {:.0}% \
-             of it.",
-            best.level,
-            best.rate,
-            100.0 * share
-        ),
-        None => format!(
-            "The fastest ({}) backs up {:.0} MB/s.",
-            best.level, best.rate
-        ),
-    };
+    let finding = limited(best);
     let cells = |row: &Row| {
         let shares = row.shares.iter();
         let shares = shares.map(|(name, share)| format!("{name} {:.0}%", 100.0 * share));
@@ -118,4 +119,34 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         }],
         ..Section::default()
     }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_that_was_passed_is_not_what_the_machine_does() {
+        let with = |share: f64| {
+            limited(&Row {
+                level: "8".to_owned(),
+                rate: 500.0,
+                shares: vec![("a".to_owned(), 0.2), ("b".to_owned(), share)],
+            })
+        };
+        assert_eq!(
+            with(1.3),
+            "The highest mean (8) is 500 MB/s; its limit is b: 130% of what it did when it was measured; \
+             while the engine ran it did more."
+        );
+        assert_eq!(
+            with(0.9),
+            "The highest mean (8) is 500 MB/s; its limit is b: 90% of what this machine does without an \
+             engine."
+        );
+        assert_eq!(
+            with(0.5),
+            "The highest mean (8) is 500 MB/s and reaches no bound: it is closest to b, with 50% of it."
+        );
+    }
 }

@@ -145,17 +145,63 @@ fn is_faster(results: &Results, mode: &str, reference: &CellMeans, cell: &CellMe
     is_shown == Some(true) && cell.seconds < reference.seconds
 }
 
-/// The degree to cap a check at: the least that is as good as the best, among those that are shown to be
-/// faster than the one that was typed first.
-fn shown_cap<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<&'a CellMeans> {
+/// The degree to cap a check at.
+struct Cap<'a> {
+    cell: &'a CellMeans,
+    /// Smaller degrees that are not shown to be slower.
+    alike: Vec<u64>,
+}
+
+impl Cap<'_> {
+    /// `8`, or `8 or 4` where these are not distinguished.
+    fn degrees(&self) -> String {
+        let all = [self.cell.dop]
+            .into_iter()
+            .chain(self.alike.iter().copied());
+        let all: Vec<String> = all.map(|dop| dop.to_string()).collect();
+        all.join(" or ")
+    }
+
+    /// Which of them is meant by the figures, and why there are several.
+    fn why_several(&self) -> String {
+        match self.alike.is_empty() {
+            true => String::new(),
+            false => format!(" at {}; the runs do not distinguish them", self.cell.dop),
+        }
+    }
+}
+
+/// The degree to cap a check at: the least that is shown to be as good as the fastest, among those that are
+/// shown to be faster than the one that was typed first. The ratios within blocks decide, not the means.
+fn shown_cap<'a>(results: &Results, mode: &str, cells: &'a [CellMeans]) -> Option<Cap<'a>> {
+    if !results.answer.badge.has_verdict() {
+        return None;
+    }
     let reference = reference(results, mode, cells)?;
+    let key = |cell: &CellMeans| level_of(results, cell.dop, mode);
     let faster = || {
         cells
             .iter()
             .filter(|cell| is_faster(results, mode, reference, cell))
     };
-    let best = faster().map(|cell| cell.seconds).fold(f64::MAX, f64::min);
-    faster().find(|cell| cell.seconds <= AS_GOOD * best)
+    let best = faster().min_by(|a, b| a.seconds.total_cmp(&b.seconds))?;
+    let is_as_good = |cell: &CellMeans| {
+        let ratio = paired::ratio(results, &key(cell), &key(best));
+        let within = ratio.and_then(|(_, interval)| paired::is_at_most(interval, AS_GOOD));
+        cell.dop == best.dop || within == Some(true)
+    };
+    let cap = faster().find(|cell| is_as_good(cell))?;
+    // That the reference is slower is shown by the table of levels.
+    let smaller = cells
+        .iter()
+        .filter(|cell| cell.dop < cap.dop && cell.dop != reference.dop);
+    let alike = smaller
+        .filter(|cell| paired::is_larger(results, &key(cell), &key(cap)) != Some(true))
+        .map(|cell| cell.dop);
+    Some(Cap {
+        cell: cap,
+        alike: alike.collect(),
+    })
 }
 
 /// The serial share by Amdahl's law, least squares through degree 1: `t(n) = t(1) (s + (1 - s) / n)`.
@@ -172,6 +218,32 @@ fn serial_share(cells: &[CellMeans]) -> Option<f64> {
     (under > 0.0).then(|| (over / under).clamp(0.0, 1.0))
 }
 
+/// Where to cap a check in this mode; `None` where the runs give no verdict.
+fn verdict(results: &Results, mode: &str, cells: &[CellMeans]) -> Option<String> {
+    if !results.answer.badge.has_verdict() {
+        return None;
+    }
+    let Some(cap) = shown_cap(results, mode, cells) else {
+        let reference = reference(results, mode, cells)?;
+        return Some(format!(
+            "{mode}: no degree is shown to be faster than {} ({:.0} MB/s)",
+            reference.dop, reference.rate
+        ));
+    };
+    let law = serial_share(cells).map_or(String::new(), |share| {
+        format!(
+            "; {:.0}% of the time at degree 1 does not divide",
+            100.0 * share
+        )
+    });
+    Some(format!(
+        "{mode}: cap it at {} ({:.0} MB/s{}){law}",
+        cap.degrees(),
+        cap.cell.rate,
+        cap.why_several()
+    ))
+}
+
 pub(super) fn sections(results: &Results) -> Vec<Section> {
     let records = records(results);
     let modes = modes(&records);
@@ -186,33 +258,18 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
     let cpus = cpus.map_or(String::new(), |n| {
         format!("; this machine has {n} processors")
     });
-    let verdict = |(mode, cells): &(String, Vec<CellMeans>)| {
-        let Some(cap) = shown_cap(results, mode, cells) else {
-            let reference = reference(results, mode, cells)?;
-            return Some(format!(
-                "{mode}: no degree is shown to be faster than {} ({:.0} MB/s)",
-                reference.dop, reference.rate
-            ));
-        };
-        let serial = serial_share(cells);
-        let law = serial.map_or(String::new(), |share| {
-            format!(
-                "; {:.0}% of the time at degree 1 does not divide",
-                100.0 * share
-            )
-        });
-        Some(format!(
-            "{mode}: cap it at {} ({:.0} MB/s){law}",
-            cap.dop, cap.rate
-        ))
-    };
-    let finding = match (
-        shown_cap(results, first, cells),
-        reference(results, first, cells),
-    ) {
+    let verdict = |(mode, cells): &(String, Vec<CellMeans>)| verdict(results, mode, cells);
+    let cap = shown_cap(results, first, cells);
+    let finding = match (cap, reference(results, first, cells)) {
+        _ if !results.answer.badge.has_verdict() => {
+            format!("These runs give no verdict, so no degree of a check ({first}) is named{cpus}.")
+        }
         (Some(cap), _) => format!(
-            "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{cpus}.",
-            cap.dop, cap.seconds, cap.rate
+            "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{}{cpus}.",
+            cap.degrees(),
+            cap.cell.seconds,
+            cap.cell.rate,
+            cap.why_several()
         ),
         (None, Some(reference)) => format!(
             "No degree is shown to make a check ({first}) faster than degree {} does: {:.2} s, {:.0} \
@@ -320,11 +377,8 @@ fn points(results: &Results) -> Vec<PublishedPoint> {
 type Statement = (String, String, Option<bool>);
 
 /// The level of a degree in a mode.
-fn level_of(results: &Results, dop: u64, mode: Mode) -> String {
-    // One mode alone: the levels are degrees. One degree alone: they are modes.
-    let forms = [format!("{dop} / {}", mode.word()), dop.to_string()];
-    let mut forms = forms.into_iter().filter(|key| results.level(key).is_some());
-    forms.next().unwrap_or_else(|| mode.word().to_owned())
+fn level_of(results: &Results, dop: u64, mode: &str) -> String {
+    paired::key_of_two(results, &dop.to_string(), mode)
 }
 
 /// By the ratios within blocks of degree 8 and each other one. Degree 8 can only be the fastest where lower
@@ -336,10 +390,14 @@ fn fastest_at_eight(results: &Results, full: &[CellMeans]) -> Statement {
         let ours = "not compared: needs degree 8 with a lower and a higher one".to_owned();
         return (text, ours, None);
     }
-    let eight = level_of(results, 8, Mode::Full);
+    let eight = level_of(results, 8, Mode::Full.word());
     let others = full.iter().filter(|cell| cell.dop != 8);
     let is_slower = |cell: &CellMeans| {
-        paired::is_larger(results, &level_of(results, cell.dop, Mode::Full), &eight)
+        paired::is_larger(
+            results,
+            &level_of(results, cell.dop, Mode::Full.word()),
+            &eight,
+        )
     };
     let each: Vec<Option<bool>> = others.map(is_slower).collect();
     let ours = format!(
@@ -357,7 +415,7 @@ fn count_shown(each: &[Option<bool>]) -> usize {
 /// By the ratios within blocks of each degree that ran both ways.
 fn physical_is_faster(results: &Results, full: &[CellMeans], physical: &[CellMeans]) -> Statement {
     let of = |cell: &CellMeans| {
-        let level = |mode| level_of(results, cell.dop, mode);
+        let level = |mode: Mode| level_of(results, cell.dop, mode.word());
         paired::is_larger(results, &level(Mode::Full), &level(Mode::Po))
     };
     let in_both = full
@@ -400,7 +458,8 @@ pub(super) fn published(results: &Results) -> Published {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_lab::results::LevelResult;
+    use crate::workloads::paired::tests::blocks;
+    use furrow_lab::results::{Badge, LevelResult};
 
     fn cell(dop: u64, seconds: f64) -> CellMeans {
         CellMeans {
@@ -424,33 +483,83 @@ mod tests {
         }
     }
 
+    /// The cap of degrees with these seconds in three blocks and these verdicts, and the degrees like it.
+    fn found(levels: &[(u64, [f64; 3], Option<Verdict>)], badge: Badge) -> Option<(u64, Vec<u64>)> {
+        let keys: Vec<String> = levels.iter().map(|(dop, ..)| dop.to_string()).collect();
+        let of = keys
+            .iter()
+            .zip(levels)
+            .map(|(key, (_, s, _))| (key.as_str(), *s));
+        let mut results = blocks(&of.collect::<Vec<_>>());
+        results.answer.badge = badge;
+        for (level, (_, _, verdict)) in results.levels.iter_mut().zip(levels) {
+            level.verdict = *verdict;
+        }
+        let cells: Vec<CellMeans> = levels
+            .iter()
+            .map(|(dop, s, _)| cell(*dop, mean(s)))
+            .collect();
+        let cap = shown_cap(&results, "full", &cells)?;
+        Some((cap.cell.dop, cap.alike))
+    }
+
     #[test]
-    fn the_cap_is_the_least_of_the_degrees_that_are_shown_to_be_faster() {
+    fn the_cap_is_the_least_of_the_degrees_that_are_shown_to_be_as_good_as_the_fastest() {
         let (better, unknown) = (Some(Verdict::Better), Some(Verdict::CannotTell));
-        let found = |levels: &[(u64, Option<Verdict>)], cells: &[CellMeans]| {
-            shown_cap(&results(levels), "full", cells).map(|cell| cell.dop)
+        let around = |s: f64| [s, 1.01 * s, 0.99 * s];
+        let with_eight = |eight: [f64; 3]| {
+            [
+                (1, around(10.0), None),
+                (2, around(5.5), better),
+                (4, around(3.0), better),
+                (8, eight, better),
+                (16, around(3.2), better),
+            ]
         };
-        let cells = [
-            cell(1, 10.0),
-            cell(2, 5.5),
-            cell(4, 3.0),
-            cell(8, 2.98),
-            cell(16, 3.2),
-        ];
-        let all = [
-            (1, None),
-            (2, better),
-            (4, better),
-            (8, better),
-            (16, better),
-        ];
-        assert_eq!(found(&all, &cells), Some(4));
+        let as_good = with_eight(around(2.98));
+        assert_eq!(found(&as_good, Badge::Screening), Some((4, vec![])));
+        assert_eq!(
+            found(&with_eight(around(2.0)), Badge::CannotTell),
+            Some((8, vec![]))
+        );
+        // By the means 4 takes 2.3% longer than 8; by the blocks either may be the faster one.
+        let overlapping = with_eight([3.1, 2.8, 2.9]);
+        assert_eq!(found(&overlapping, Badge::CannotTell), Some((8, vec![4])));
+        for badge in [Badge::Noisy, Badge::Aborted] {
+            assert_eq!(found(&as_good, badge), None);
+        }
         // A degree that was lucky by 3% and is not shown to be faster is no cap.
-        let cells = [cell(1, 10.0), cell(2, 9.0), cell(16, 8.7)];
-        let lucky = [(1, None), (2, better), (16, unknown)];
-        assert_eq!(found(&lucky, &cells), Some(2));
-        let none = [(1, None), (2, unknown), (16, unknown)];
-        assert_eq!(found(&none, &cells), None);
+        let lucky = |two| {
+            [
+                (1, around(10.0), None),
+                (2, around(9.0), two),
+                (16, around(8.7), unknown),
+            ]
+        };
+        assert_eq!(found(&lucky(better), Badge::CannotTell), Some((2, vec![])));
+        assert_eq!(found(&lucky(unknown), Badge::CannotTell), None);
+    }
+
+    #[test]
+    fn degrees_that_are_not_distinguished_are_both_in_the_sentence() {
+        let (four, eight) = (cell(4, 3.0), cell(8, 2.9));
+        let alone = Cap {
+            cell: &four,
+            alike: Vec::new(),
+        };
+        assert_eq!(
+            (alone.degrees(), alone.why_several()),
+            ("4".into(), String::new())
+        );
+        let both = Cap {
+            cell: &eight,
+            alike: vec![4],
+        };
+        assert_eq!(both.degrees(), "8 or 4");
+        assert_eq!(
+            both.why_several(),
+            " at 8; the runs do not distinguish them"
+        );
     }
 
     #[test]
@@ -489,7 +598,6 @@ mod tests {
 
     #[test]
     fn the_highest_degree_that_ran_is_not_called_the_fastest_of_all() {
-        use crate::workloads::paired::tests::blocks;
         let cells = [cell(2, 10.0), cell(4, 6.0), cell(8, 3.0), cell(16, 3.5)];
         let said = |eight: [f64; 3], cells: &[CellMeans]| {
             let results = blocks(&[
@@ -515,7 +623,6 @@ mod tests {
 
     #[test]
     fn one_block_is_too_few_to_compare_and_not_absent() {
-        use crate::workloads::paired::tests::blocks;
         let mut results = blocks(&[("1 / full", [10.0; 3]), ("1 / po", [5.0; 3])]);
         results.runs.retain(|run| run.block == 1);
         let cells = [cell(1, 10.0)];
@@ -525,7 +632,6 @@ mod tests {
 
     #[test]
     fn physical_only_is_compared_degree_by_degree_with_intervals() {
-        use crate::workloads::paired::tests::blocks;
         let cells = [cell(1, 10.0), cell(2, 6.0)];
         let said = |two: [f64; 3]| {
             let results = blocks(&[

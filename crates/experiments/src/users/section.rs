@@ -103,6 +103,17 @@ fn files_word(files: u64) -> String {
     }
 }
 
+fn most_orders(most: f64, at: Setting) -> String {
+    let users = if at.users == 1 { "user" } else { "users" };
+    format!(
+        "Most new orders per minute: {}, at {} {users} on {}, churn {}",
+        count(most.round() as u64),
+        at.users,
+        files_word(at.files),
+        at.churn.word()
+    )
+}
+
 fn mean_response(results: &Results, key: &str) -> Option<(f64, f64, f64)> {
     let values: Vec<f64> = results
         .good_runs(key)
@@ -159,14 +170,7 @@ fn throughput(options: &Options, results: &Results) -> Chart {
             marks: Vec::new(),
         });
     }
-    let finding = best.map_or_else(String::new, |(most, at)| {
-        let files = if at.files == 1 { "file" } else { "files" };
-        let (orders, churn) = (count(most.round() as u64), at.churn.word());
-        format!(
-            "Most new orders per minute: {orders}, at {} users on {} {files}, churn {churn}",
-            at.users, at.files
-        )
-    });
+    let finding = best.map_or_else(String::new, |(most, at)| most_orders(most, at));
     Chart {
         finding,
         description:
@@ -244,4 +248,27 @@ fn audit(options: &Options, results: &Results) -> SheetTable {
         }
     }
     sum.table(options.scale.warehouses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workloads::order_entry::Churn;
+
+    #[test]
+    fn one_user_is_not_called_users() {
+        let at = |users, files| Setting {
+            users,
+            files,
+            churn: Churn::Off,
+        };
+        assert_eq!(
+            most_orders(1234.4, at(1, 1)),
+            "Most new orders per minute: 1,234, at 1 user on 1 file, churn off"
+        );
+        assert_eq!(
+            most_orders(1234.4, at(8, 4)),
+            "Most new orders per minute: 1,234, at 8 users on 4 files, churn off"
+        );
+    }
 }

@@ -422,7 +422,7 @@ fn how(bound: Bound, closest: Option<&Use>, history: &History) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use furrow_io::MemoryVolume;
     use furrow_lab::design::Factor;
@@ -496,7 +496,8 @@ mod tests {
         ))
     }
 
-    fn history_of(plan: Plan) -> History {
+    /// The history of a plan of which nothing was run.
+    pub(crate) fn history_of(plan: Plan) -> History {
         let event = Event::Plan {
             hash: plan.hash(),
             plan: Box::new(plan),

@@ -28,6 +28,13 @@ pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64,
     Some((middle.exp(), interval))
 }
 
+/// The key of a level of two factors: of the one that varies, or of both.
+pub(crate) fn key_of_two(results: &Results, first: &str, second: &str) -> String {
+    let forms = [format!("{first} / {second}"), first.to_owned()];
+    let mut forms = forms.into_iter().filter(|key| results.level(key).is_some());
+    forms.next().unwrap_or_else(|| second.to_owned())
+}
+
 /// Why two levels cannot be compared: one did not run, or too few blocks have both.
 pub(crate) fn absent(results: &Results, level: &str, other: &str) -> &'static str {
     let has_run = |key: &str| results.good_runs(key).next().is_some();
@@ -46,6 +53,17 @@ pub(crate) fn is_at_most(interval: Interval, bound: f64) -> Option<bool> {
         Some(false)
     } else {
         None
+    }
+}
+
+/// Whether a ratio lies within a range; `None` if its interval has an end of the range inside.
+pub(crate) fn is_within(interval: Interval, range: std::ops::RangeInclusive<f64>) -> Option<bool> {
+    let (least, most) = range.into_inner();
+    let is_below = interval.high < least;
+    if is_below || interval.low > most {
+        Some(false)
+    } else {
+        (interval.low >= least && interval.high <= most).then_some(true)
     }
 }
 
@@ -108,5 +126,16 @@ pub(crate) mod tests {
         assert_eq!(is_larger(&blocks(&[]), "16", "8"), None);
         assert_eq!(both(Some(true), None), None);
         assert_eq!(both(None, Some(false)), Some(false));
+        let of = |low, high| {
+            let interval = Interval {
+                low,
+                high,
+                confidence: 0.95,
+            };
+            is_within(interval, 0.85..=0.97)
+        };
+        assert_eq!(of(0.9, 0.95), Some(true));
+        assert_eq!((of(0.98, 1.1), of(0.7, 0.8)), (Some(false), Some(false)));
+        assert_eq!((of(0.96, 0.98), of(0.5, 1.5)), (None, None));
     }
 }

@@ -121,6 +121,21 @@ pub struct LevelResult {
     pub figures: Vec<super::LevelFigure>,
 }
 
+impl LevelResult {
+    /// Whether a difference from the baseline beyond the margin is shown: by the verdict, and by the interval
+    /// for a configuration of a search, which has no verdict.
+    #[must_use]
+    pub fn is_shown_to_differ(&self, delta: f64) -> bool {
+        match (self.verdict, self.ratio, self.interval) {
+            (Some(verdict), _, _) => matches!(verdict, Verdict::Better | Verdict::Worse),
+            (None, Some(ratio), Some(interval)) => {
+                !interval.contains(1.0) && ratio.ln().abs() > delta.ln_1p()
+            }
+            _ => false,
+        }
+    }
+}
+
 /// Where more stops to help: the smallest level that is as good as the best.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {

@@ -319,6 +319,9 @@ pub(crate) fn balance(results: &Results) -> String {
 
 fn cause(results: &Results) -> String {
     let why = &results.attribution;
+    if !results.answer.badge.has_verdict() {
+        return "why: not sought, because these runs give no verdict".to_owned();
+    }
     match why.confidence {
         Confidence::Unknown => "why: not known".to_owned(),
         sure if why.share.is_none() && why.summary.is_empty() => {

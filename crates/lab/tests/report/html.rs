@@ -245,6 +245,7 @@ fn a_title_claims_nothing_about_a_level_without_a_good_run() {
     let page = render(&results);
     assert!(page.contains("No level that ran above 1 data file shows a gain beyond 2%"));
     results.knee.as_mut().unwrap().level = None;
+    results.answer.recommended = Some("1".to_owned());
     let page = render(&results);
     assert!(page.contains("No level that ran is shown to differ from 1 data file by more than 2%"));
     results.answer.badge = Badge::Aborted;
@@ -290,8 +291,8 @@ fn a_level_that_makes_no_difference_is_not_said_to_explain_one() {
     assert!(!page.contains("of the change in time lies there"));
     // The table shows levels that differ, so the page does not say that none does.
     assert!(page.contains("The time of the compared level hardly changed"));
-    for level in &mut results.levels {
-        level.verdict = None;
+    for level in results.levels.iter_mut().filter(|l| !l.is_baseline) {
+        level.verdict = Some(Verdict::Same);
     }
     let page = render(&results);
     assert!(page.contains("this is what fills the time at each"));
@@ -327,6 +328,10 @@ fn waits_that_grew_by_more_than_the_time_are_no_share_of_it() {
     let page = render(&results);
     assert!(!page.contains("978%"));
     assert!(page.contains("changed by 9.78 times the change of the elapsed time"));
+    // Runs of a fixed time all take as long.
+    results.experiment.response.unit = "scripts/s".to_owned();
+    let page = render(&results);
+    assert!(page.contains("changed by 9.78 times the change of the time of one piece of work"));
 }
 
 #[test]

@@ -173,6 +173,40 @@ fn a_level_that_fails_throughout_is_not_among_those_that_are_no_better() {
 }
 
 #[test]
+fn an_answer_that_names_nothing_says_what_was_not_measured() {
+    let mut experiment = Synthetic::published(0.03, 8);
+    experiment.truth = vec![100.0, 99.0, 98.0, 98.0, 98.5];
+    let plan = experiment.plan();
+    fail_all(&mut experiment, &plan, 16);
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    assert_eq!(results.answer.badge, Badge::CannotTell, "{sentence}");
+    assert!(sentence.contains("; 16 was not measured. "), "{sentence}");
+}
+
+#[test]
+fn a_baseline_that_fails_throughout_leaves_nothing_to_compare_and_no_next_step() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    let plan = experiment.plan();
+    fail_all(&mut experiment, &plan, 1);
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    let answer = &results.answer;
+    assert_eq!(stop, Stop::Finished, "{answer:?}");
+    assert_eq!(
+        answer.sentence,
+        "1 was not measured, so nothing can be compared"
+    );
+    assert_eq!((&answer.next_step, &answer.recommended), (&None, &None));
+    assert!(
+        answer.detail.is_empty() && results.knee.is_none(),
+        "{answer:?}"
+    );
+    let page = furrow_lab::report::render(&results);
+    assert!(page.contains("The baseline has no good run, so nothing can be compared"));
+    assert!(!page.contains("chance that it is the knee"));
+}
+
+#[test]
 fn a_search_counts_the_configurations_that_ran() {
     let mut experiment = Synthetic::published(0.004, 3);
     let mut plan = experiment.plan();

@@ -5,6 +5,7 @@
 #[path = "../synthetic/mod.rs"]
 mod synthetic;
 
+mod badges;
 mod failures;
 mod kills;
 mod processes;

@@ -2,6 +2,7 @@
 
 use crate::report::words::{level_name, round_percent};
 use crate::results::{Badge, Better, LevelResult, Results, Verdict};
+use std::cmp::Ordering;
 
 /// The title: what the chart shows, and whether its drives are modelled.
 pub(super) fn of(results: &Results) -> String {
@@ -14,59 +15,100 @@ pub(super) fn of(results: &Results) -> String {
 }
 
 fn shown(results: &Results) -> String {
-    let name = |level: &str| level_name(&results.experiment, level);
     let Some(baseline) = results.baseline().filter(|level| level.n > 0) else {
         return "The baseline has no good run, so nothing can be compared".to_owned();
     };
     match results.answer.badge {
         Badge::Noisy => {
-            return "The baseline differs from itself, so the chart shows no verdict".to_owned();
+            "The baseline differs from itself, so the chart shows no verdict".to_owned()
         }
-        Badge::Aborted => return "Too few blocks were finished for a verdict".to_owned(),
-        _ => {}
+        Badge::Aborted => "Too few blocks were finished for a verdict".to_owned(),
+        _ => match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
+            Some(knee) => with_knee(results, knee, baseline),
+            None => without_knee(results, baseline),
+        },
     }
-    let delta = round_percent(results.plan.delta);
+}
+
+/// ` that ran`, where a level has no good run.
+fn that_ran(results: &Results) -> &'static str {
     let have_all_run = results.levels.iter().all(|level| level.n > 0);
-    let that_ran = if have_all_run { "" } else { " that ran" };
-    let words: Vec<(&LevelResult, Verdict)> = results
-        .levels
-        .iter()
-        .filter_map(|l| l.verdict.map(|verdict| (l, verdict)))
-        .collect();
-    let has = |wanted: Verdict| words.iter().any(|(_, verdict)| *verdict == wanted);
-    let after = rise_after_knee(results).map_or(String::new(), |level| {
+    if have_all_run { "" } else { " that ran" }
+}
+
+fn has(results: &Results, wanted: Verdict) -> bool {
+    let mut verdicts = results.levels.iter().filter_map(|level| level.verdict);
+    verdicts.any(|verdict| verdict == wanted)
+}
+
+/// Levels with a larger number than this one has, in whatever order they were typed.
+fn above<'a>(results: &'a Results, level: &str) -> Vec<&'a LevelResult> {
+    let value = results.level(level).and_then(|level| level.value);
+    let is_above = |other: &&LevelResult| value.is_some_and(|v| other.value.is_some_and(|o| o > v));
+    results.levels.iter().filter(is_above).collect()
+}
+
+fn with_knee(results: &Results, knee: &str, baseline: &LevelResult) -> String {
+    let name = |level: &str| level_name(&results.experiment, level);
+    let delta = round_percent(results.plan.delta);
+    let after = rise_after(results, knee).map_or(String::new(), |level| {
         format!("; {} is {} than that", name(&level.level), slower(results))
     });
-    match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
-        Some(knee) if knee == baseline.level && !has(Verdict::Better) => {
-            let knee = name(knee);
-            match have_all_run {
-                true => format!("More than {knee} shows no gain beyond {delta}{after}"),
-                false => {
-                    format!("No level that ran above {knee} shows a gain beyond {delta}{after}")
-                }
-            }
+    let more = above(results, knee);
+    let is_enough = knee == baseline.level && !has(results, Verdict::Better);
+    let ran = more.iter().filter(|level| level.n > 0).count();
+    // Above the largest level that ran nothing is known.
+    match (is_enough && ran > 0, ran == more.len()) {
+        (true, true) => format!(
+            "More than {} shows no gain beyond {delta}{after}",
+            name(knee)
+        ),
+        (true, false) => format!(
+            "No level that ran above {} shows a gain beyond {delta}{after}",
+            name(knee)
+        ),
+        (false, _) => format!(
+            "{} is the fewest that is as good as the best{}, within {delta}{after}",
+            name(knee),
+            that_ran(results)
+        ),
+    }
+}
+
+/// Levels without an order, a search, and a knee that is not certain: what the answer recommends.
+fn without_knee(results: &Results, baseline: &LevelResult) -> String {
+    let name = |level: &str| level_name(&results.experiment, level);
+    let delta = round_percent(results.plan.delta);
+    let recommended = results.answer.recommended.as_deref();
+    let mut verdicts = results.levels.iter().filter_map(|level| level.verdict);
+    let has_verdicts = verdicts.clone().next().is_some();
+    let is_flat = verdicts.all(|v| matches!(v, Verdict::Same | Verdict::Tiny));
+    match recommended {
+        Some(best) if best != baseline.level => {
+            format!("{} is the best that was shown", name(best))
         }
-        Some(knee) if has(Verdict::Better) => {
-            format!(
-                "{} is the fewest that is as good as the best{that_ran}, within {delta}{after}",
-                name(knee)
-            )
-        }
-        _ if words
+        _ if has_verdicts && is_flat => format!(
+            "No level{} is shown to differ from {} by more than {delta}",
+            that_ran(results),
+            name(&baseline.level)
+        ),
+        Some(_) => format!(
+            "No level{} is shown to be better than {} by more than {delta}",
+            that_ran(results),
+            name(&baseline.level)
+        ),
+        None if results
+            .levels
             .iter()
-            .all(|(_, v)| matches!(v, Verdict::Same | Verdict::Tiny))
-            && !words.is_empty() =>
+            .any(|level| level.is_shown_to_differ(results.plan.delta)) =>
         {
-            format!(
-                "No level{that_ran} is shown to differ from {} by more than {delta}",
-                name(&baseline.level)
-            )
+            let what = match results.knee {
+                Some(_) => "knee",
+                None => "level",
+            };
+            format!("Some levels differ from the baseline, but no {what} can be named")
         }
-        _ if has(Verdict::Better) || has(Verdict::Worse) => {
-            "Some levels differ from the baseline, but no knee can be named".to_owned()
-        }
-        _ => "The runs scatter too widely to tell the levels apart".to_owned(),
+        None => "The runs scatter too widely to tell the levels apart".to_owned(),
     }
 }
 
@@ -80,14 +122,166 @@ fn slower(results: &Results) -> &'static str {
     }
 }
 
-/// The last level, when it is shown to be worse than the knee: the intervals of both means don't touch.
-fn rise_after_knee(results: &Results) -> Option<&LevelResult> {
-    let knee = results.level(results.knee.as_ref()?.level.as_deref()?)?;
-    let last = results.levels.last()?;
-    let (a, b) = (knee.mean_interval?, last.mean_interval?);
-    let apart = match results.experiment.response.better {
+/// The largest level above the knee that ran, when it is shown to be worse than the knee: the intervals of
+/// both means do not touch.
+fn rise_after<'a>(results: &'a Results, knee: &str) -> Option<&'a LevelResult> {
+    let more = above(results, knee).into_iter().filter(|level| level.n > 0);
+    let last = more.max_by(|a, b| a.value.partial_cmp(&b.value).unwrap_or(Ordering::Equal))?;
+    let (a, b) = (results.level(knee)?.mean_interval?, last.mean_interval?);
+    let is_apart = match results.experiment.response.better {
         Better::Lower => b.low > a.high,
         Better::Higher => b.high < a.low,
     };
-    (apart && last.level != knee.level).then_some(last)
+    is_apart.then_some(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Experiment, Factor, Interval, Knee, PlanInfo, Response};
+
+    /// Levels in the order in which they were typed, with the mean and the verdict of each; the first is the
+    /// baseline.
+    fn results(levels: &[(&str, f64, Option<Verdict>)]) -> Results {
+        let level =
+            |(place, &(key, mean, verdict)): (usize, &(&str, f64, Option<Verdict>))| LevelResult {
+                level: key.to_owned(),
+                value: key.parse().ok(),
+                is_baseline: place == 0,
+                n: 6,
+                mean_interval: Some(Interval {
+                    low: mean - 1.0,
+                    high: mean + 1.0,
+                    confidence: 0.95,
+                }),
+                verdict,
+                ..LevelResult::default()
+            };
+        let mut results = Results {
+            experiment: Experiment {
+                factor: Factor {
+                    singular: "file".to_owned(),
+                    plural: "files".to_owned(),
+                    ..Factor::default()
+                },
+                response: Response::elapsed_time(),
+                ..Experiment::default()
+            },
+            plan: PlanInfo {
+                delta: 0.02,
+                ..PlanInfo::default()
+            },
+            levels: levels.iter().enumerate().map(level).collect(),
+            ..Results::default()
+        };
+        results.answer.badge = Badge::Conclusive;
+        results
+    }
+
+    fn title(
+        mut results: Results,
+        recommended: Option<&str>,
+        knee: Option<Option<&str>>,
+    ) -> String {
+        results.answer.recommended = recommended.map(str::to_owned);
+        results.knee = knee.map(|level| Knee {
+            level: level.map(str::to_owned),
+            ..Knee::default()
+        });
+        of(&results)
+    }
+
+    #[test]
+    fn without_an_order_the_title_is_the_answer() {
+        // A search has no verdicts.
+        let search = || results(&[("1 / 1", 100.0, None), ("8 / 100", 55.0, None)]);
+        assert_eq!(
+            title(search(), Some("8 / 100"), None),
+            "8 / 100 is the best that was shown"
+        );
+        assert_eq!(
+            title(search(), Some("1 / 1"), None),
+            "No level is shown to be better than 1 / 1 by more than 2%"
+        );
+        let ab = |verdict| {
+            results(&[
+                ("default", 100.0, None),
+                ("trace flag 661", 95.0, Some(verdict)),
+            ])
+        };
+        assert_eq!(
+            title(ab(Verdict::Better), Some("trace flag 661"), None),
+            "trace flag 661 is the best that was shown"
+        );
+        assert_eq!(
+            title(ab(Verdict::Same), Some("default"), None),
+            "No level is shown to differ from default by more than 2%"
+        );
+        let open = results(&[
+            ("1 / a", 100.0, None),
+            ("1 / b", 120.0, Some(Verdict::Worse)),
+            ("2 / a", 98.0, Some(Verdict::CannotTell)),
+        ]);
+        assert_eq!(
+            title(open, None, None),
+            "Some levels differ from the baseline, but no level can be named"
+        );
+    }
+
+    #[test]
+    fn a_knee_below_the_baseline_is_named_although_nothing_is_better() {
+        let results = results(&[
+            ("8", 100.0, None),
+            ("4", 100.2, Some(Verdict::Same)),
+            ("1", 120.0, Some(Verdict::Worse)),
+        ]);
+        assert_eq!(
+            title(results, Some("4"), Some(Some("4"))),
+            "4 files is the fewest that is as good as the best, within 2%"
+        );
+    }
+
+    #[test]
+    fn nothing_is_said_about_levels_above_the_largest_that_ran() {
+        let worse = Some(Verdict::Worse);
+        let largest = results(&[("8", 100.0, None), ("1", 120.0, worse)]);
+        assert_eq!(
+            title(largest.clone(), Some("8"), Some(Some("8"))),
+            "8 files is the fewest that is as good as the best, within 2%"
+        );
+        // The rise is that of the level with the largest number, not of the one that was typed last.
+        let mut levels = results(&[
+            ("8", 100.0, None),
+            ("16", 110.0, worse),
+            ("1", 120.0, worse),
+        ]);
+        assert_eq!(
+            title(levels.clone(), Some("8"), Some(Some("8"))),
+            "More than 8 files shows no gain beyond 2%; 16 files is slower than that"
+        );
+        levels.levels[1].n = 0;
+        assert_eq!(
+            title(levels, Some("8"), Some(Some("8"))),
+            "8 files is the fewest that is as good as the best that ran, within 2%"
+        );
+    }
+
+    #[test]
+    fn a_baseline_that_is_enough_without_a_certain_knee_is_in_the_title() {
+        let levels = || {
+            results(&[
+                ("1", 100.0, None),
+                ("8", 99.0, Some(Verdict::Same)),
+                ("16", 110.0, Some(Verdict::Worse)),
+            ])
+        };
+        assert_eq!(
+            title(levels(), Some("1"), Some(None)),
+            "No level is shown to be better than 1 file by more than 2%"
+        );
+        assert_eq!(
+            title(levels(), None, Some(None)),
+            "Some levels differ from the baseline, but no knee can be named"
+        );
+    }
 }

@@ -394,7 +394,8 @@ fn draw_foot<'a>(
 ) {
     // If levels are too close for their figures, the answer box still has them.
     let room = slot(xs, 110.0) >= 34.0;
-    let knee = results.knee.as_ref().filter(|_| room);
+    let has_verdict = results.answer.badge.has_verdict();
+    let knee = results.knee.as_ref().filter(|_| room && has_verdict);
     let shares = knee.map(|knee| knee.shares.as_slice()).unwrap_or_default();
     for (level, x) in results.levels.iter().zip(xs) {
         labels.draw(svg, (*x, plot.bottom + 20.0), &level.level);

@@ -1,7 +1,7 @@
 //! Question, answer, and why: what most readers will ever read.
 
 use crate::report::words::{bytes, duration, figure, moment, percent};
-use crate::results::{Badge, Confidence, LevelResult, Results, Verdict};
+use crate::results::{Badge, Confidence, Results};
 use maud::{Markup, html};
 
 /// The class that colours a badge; the text of the badge has the same meaning.
@@ -91,18 +91,30 @@ pub(in crate::report) fn answer(results: &Results) -> Markup {
 
 /// Whether the table shows that a level differs from the baseline.
 fn differs(results: &Results) -> bool {
-    let is_shown =
-        |level: &LevelResult| matches!(level.verdict, Some(Verdict::Better | Verdict::Worse));
-    results.levels.iter().any(is_shown)
+    let delta = results.plan.delta;
+    let mut levels = results.levels.iter();
+    levels.any(|level| level.is_shown_to_differ(delta))
+}
+
+/// The time that shares are about: with a fixed time or rate of work it is that of a piece, because every run
+/// takes as long.
+fn whole_time(results: &Results) -> &'static str {
+    match results.experiment.response.unit.as_str() {
+        "s" => "the elapsed time",
+        _ => "the time of one piece of work",
+    }
 }
 
 /// The why box: the limiting resource, how sure that is, and the evidence for and against it.
 pub(in crate::report) fn why(results: &Results) -> Markup {
     let why = &results.attribution;
-    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();
+    let has_verdict = results.answer.badge.has_verdict();
+    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty() || !has_verdict;
     html! {
         p class="sentence" {
-            @if unknown && results.runs.iter().all(|run| run.waits.is_empty()) {
+            @if !has_verdict {
+                "These runs give no verdict, so no cause is sought."
+            } @else if unknown && results.runs.iter().all(|run| run.waits.is_empty()) {
                 "Waits were not measured in these runs, so no cause can be named."
             } @else if unknown && why.share.is_none() && differs(results) {
                 "Levels differ, but the time of the compared level changed too little to have a cause."
@@ -121,7 +133,8 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
                     None if !why.summary.is_empty() => { (why.summary) }
                     // Waits grew by more than the time: of several workers at once, or in place of others.
                     Some(share) if share > 1.0 => {
-                        "The time there changed by " (figure(share)) " times the change of the elapsed time."
+                        "The time there changed by " (figure(share)) " times the change of "
+                        (whole_time(results)) "."
                     }
                     Some(share) => { (percent(share)) " of the change in time lies there." }
                     None if differs(results) => {

@@ -18,7 +18,7 @@ pub(super) use outside::others_share;
 use super::facts::Facts;
 use super::levels::Judged;
 use crate::results::{
-    Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, Verdict, has_think_times,
+    Answer, Attribution, Ceiling, Confidence, NOT_DUE, Run, THINKING, has_think_times,
 };
 use furrow_stats::mean;
 use std::collections::BTreeMap;
@@ -162,10 +162,15 @@ impl Budget {
 pub(super) fn attribute(
     facts: &Facts<'_>,
     judged: &[Judged],
-    recommended: Option<&str>,
+    answer: &Answer,
     analysis: &Analysis<'_>,
 ) -> Attribution {
-    let Some(target) = target(facts, judged, recommended) else {
+    // A difference that the badge takes back has no cause.
+    if !answer.badge.has_verdict() {
+        return Attribution::default();
+    }
+    let delta = facts.plan.delta;
+    let Some(target) = target(judged, answer.recommended.as_deref(), delta) else {
         return Attribution::default();
     };
     // Sessions that never waited are something else than waits that were not measured.
@@ -187,13 +192,10 @@ pub(super) fn attribute(
     );
     let change = level.elapsed - base.elapsed;
     // A change that was not shown is noise; the only thing to explain is where the time goes.
-    let verdict = judged
-        .iter()
-        .find(|j| j.cell == target)
-        .and_then(Judged::verdict);
-    let shown = matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    let mut compared = judged.iter().filter(|j| j.cell == target);
+    let shown = compared.any(|j| j.result.is_shown_to_differ(delta));
     let runs = (facts.good(facts.baseline), facts.good(target));
-    if !shown || (change / base.elapsed).abs() < facts.plan.delta {
+    if !shown || (change / base.elapsed).abs() < delta {
         let mut found = unchanged(&base, &level, names);
         classes::name(&mut found, &runs.1);
         return found;
@@ -252,18 +254,25 @@ fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
     }
 }
 
-/// The level to explain: the recommended one, else the one that differs most from the baseline.
-fn target(facts: &Facts<'_>, judged: &[Judged], recommended: Option<&str>) -> Option<usize> {
-    let named = recommended
-        .and_then(|key| facts.keys.iter().position(|k| k == key))
-        .filter(|&cell| cell != facts.baseline);
-    named.or_else(|| {
-        judged
-            .iter()
-            .filter_map(|j| Some((j.cell, j.comparison?.estimate.value.abs())))
-            .max_by(|a, b| a.1.total_cmp(&b.1))
-            .map(|(cell, _)| cell)
-    })
+/// The level to explain: the recommended one, else the one that differs most from the baseline among those
+/// that are shown to differ. An estimate alone may be the largest by chance; it counts only where nothing is
+/// shown.
+fn target(judged: &[Judged], recommended: Option<&str>, delta: f64) -> Option<usize> {
+    let others = judged.iter().filter(|j| !j.result.is_baseline);
+    if let Some(named) = others
+        .clone()
+        .find(|j| recommended == Some(&j.result.level))
+    {
+        return Some(named.cell);
+    }
+    let size = |j: &Judged| {
+        let is_shown = j.result.is_shown_to_differ(delta);
+        Some((j.cell, is_shown, j.result.ratio?.ln().abs()))
+    };
+    others
+        .filter_map(size)
+        .max_by(|a, b| a.1.cmp(&b.1).then(a.2.total_cmp(&b.2)))
+        .map(|(cell, _, _)| cell)
 }
 
 fn changed(
@@ -412,6 +421,7 @@ fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::{LevelResult, Verdict};
 
     fn budget(elapsed: f64, waits: &[(&str, f64)]) -> Budget {
         let seconds = waits
@@ -419,6 +429,32 @@ mod tests {
             .map(|(name, s)| ((*name).to_string(), *s))
             .collect();
         Budget { seconds, elapsed }
+    }
+
+    #[test]
+    fn a_level_that_is_shown_to_differ_is_explained_before_a_larger_estimate() {
+        let judged = |(cell, level, ratio, verdict): (usize, &str, f64, Verdict)| Judged {
+            cell,
+            comparison: None,
+            result: LevelResult {
+                level: level.to_owned(),
+                ratio: Some(ratio),
+                verdict: Some(verdict),
+                ..LevelResult::default()
+            },
+        };
+        let eight = |verdict| judged((1, "8", 0.9, verdict));
+        let sixteen = || judged((2, "16", 0.85, Verdict::CannotTell));
+        let found = |levels: &[Judged], recommended| target(levels, recommended, 0.02);
+        let shown = [eight(Verdict::Better), sixteen()];
+        assert_eq!(found(&shown, None), Some(1));
+        assert_eq!(found(&shown, Some("16")), Some(2));
+        // Nothing is shown: the largest estimate.
+        assert_eq!(
+            found(&[eight(Verdict::CannotTell), sixteen()], None),
+            Some(2)
+        );
+        assert_eq!(found(&[], None), None);
     }
 
     #[test]

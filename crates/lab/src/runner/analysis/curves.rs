@@ -210,12 +210,16 @@ fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
             .count(),
     );
     let all = |along: bool| compared.iter().filter(|c| c.pair.is_along == along).count();
+    // A single curve is compared with no other one.
+    let between = match all(false) {
+        0 => String::new(),
+        all => format!(", {between} of {all} from the same point of the first curve"),
+    };
     Chart {
         finding: format!(
-            "{along} of {} points differ from the first point of their curve, {between} of {} from the same \
-             point of the first curve; the table of levels compares with the baseline alone",
-            all(true),
-            all(false)
+            "{along} of {} points differ from the first point of their curve{between}; the table of levels \
+             compares with the baseline alone",
+            all(true)
         ),
         description: format!(
             "One curve for each level of the other factors: {name} to the right, the response upwards, with \
@@ -285,7 +289,8 @@ fn scalability(facts: &Facts<'_>, lines: &[Line]) -> SheetTable {
 
 fn law(facts: &Facts<'_>, line: &Line) -> Vec<String> {
     let blocks: Vec<u32> = (1..=facts.plan.blocks).collect();
-    let Ok(fit) = fit_usl(&means(facts, line, &blocks)) else {
+    let points = means(facts, line, &blocks);
+    let Ok(fit) = fit_usl(&points) else {
         let mut row = vec![line.name.clone()];
         row.extend(["-", "the law does not fit these points", "-", "-"].map(str::to_owned));
         return row;
@@ -309,14 +314,40 @@ fn law(facts: &Facts<'_>, line: &Line) -> Vec<String> {
         let (low, high) = (quantile(&values, 0.025), quantile(&values, 0.975));
         format!("{} ({} to {})", figure(value), figure(low), figure(high))
     };
+    let peaks: Vec<Option<f64>> = draws.iter().map(|usl| usl.peak).collect();
+    let largest = points.iter().map(|point| point.0).fold(0.0, f64::max);
     vec![
         line.name.clone(),
         with(fit.lambda, &|usl| usl.lambda),
         with(fit.sigma, &|usl| usl.sigma),
         with(fit.kappa, &|usl| usl.kappa),
-        fit.peak
-            .map_or_else(|| "it keeps rising".to_owned(), figure),
+        peak(fit.peak, &peaks, largest),
     ]
+}
+
+/// Where the throughput peaks, with its interval over the draws. A peak beyond the largest level that ran, or
+/// none at all, is only known to lie beyond it.
+fn peak(found: Option<f64>, draws: &[Option<f64>], largest: f64) -> String {
+    let within = |peak: Option<f64>| peak.filter(|peak| *peak <= largest);
+    let text = |peak: Option<f64>| match within(peak) {
+        Some(peak) => figure(peak),
+        None => format!("beyond {}", level(largest)),
+    };
+    if draws.len() < DRAWS / 2 {
+        return format!("{} (no interval)", text(found));
+    }
+    let mut ends: Vec<f64> = draws
+        .iter()
+        .map(|draw| within(*draw).unwrap_or(f64::INFINITY))
+        .collect();
+    ends.sort_by(f64::total_cmp);
+    let last = ends.len().saturating_sub(1);
+    let low = ends.get(25 * last / 1000).copied();
+    let high = ends.get((975 * last).div_ceil(1000)).copied();
+    if within(found).is_none() && within(low).is_none() {
+        return text(found);
+    }
+    format!("{} ({} to {})", text(found), text(low), text(high))
 }
 
 /// Mean throughput of each point over these blocks, one that was drawn twice counted twice.
@@ -335,4 +366,24 @@ fn means(facts: &Facts<'_>, line: &Line, blocks: &[u32]) -> Vec<(f64, f64)> {
         (!values.is_empty()).then(|| (x, mean(&values)))
     };
     line.cells.iter().filter_map(point).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_is_printed_within_the_levels_that_ran() {
+        let draws = |of: &dyn Fn(usize) -> Option<f64>| (0..DRAWS).map(of).collect::<Vec<_>>();
+        let inside = draws(&|n| Some(20.0 + (n % 10) as f64));
+        assert_eq!(peak(Some(24.0), &inside, 64.0), "24.0 (20.0 to 29.0)");
+        // The interval of coherence reaches 0: some draws keep rising.
+        let open = draws(&|n| (n % 4 > 0).then_some(20.0));
+        assert_eq!(peak(Some(24.0), &open, 64.0), "24.0 (20.0 to beyond 64)");
+        let far = draws(&|_| Some(5_000.0));
+        assert_eq!(peak(Some(4_800.0), &far, 64.0), "beyond 64");
+        assert_eq!(peak(None, &far, 64.0), "beyond 64");
+        assert_eq!(peak(None, &open, 64.0), "beyond 64 (20.0 to beyond 64)");
+        assert_eq!(peak(Some(24.0), &[], 64.0), "24.0 (no interval)");
+    }
 }

@@ -77,6 +77,18 @@ impl<'a> Facts<'a> {
         self.runs.iter().filter(of).collect()
     }
 
+    /// Whether the level that everything is compared with has a good run.
+    pub(super) fn has_baseline(&self) -> bool {
+        let mut arms = self.arms_of(self.baseline).into_iter();
+        arms.any(|arm| !self.logs.arm(arm).is_empty())
+    }
+
+    /// Whether every run of the plan was begun.
+    pub(super) fn all_begun(&self) -> bool {
+        let planned = self.planned.iter().filter(|run| run.block > 0);
+        self.runs.len() >= planned.count()
+    }
+
     /// The arm and block of a run.
     pub(super) fn place(&self, id: u32) -> Option<(usize, usize)> {
         let run = self.planned.iter().find(|run| run.id == id)?;

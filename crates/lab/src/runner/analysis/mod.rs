@@ -59,8 +59,7 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     }
     let ladder = answer::find_knee(&facts);
     let (answer, knee) = answer::answer(&facts, &judged, ladder, found.as_ref(), analysis);
-    let attribution =
-        attribution::attribute(&facts, &judged, answer.recommended.as_deref(), analysis);
+    let attribution = attribution::attribute(&facts, &judged, &answer, analysis);
     let seconds = (history.last_us - history.started_us) as f64 / 1e6;
     let mut results = Results {
         schema_version: SCHEMA_VERSION,

@@ -92,6 +92,8 @@ pub(super) fn answer(
     if let Some(found) = found {
         return (of_search(facts, judged, found, analysis), None);
     }
+    // Without a baseline nothing is compared, also not the others among each other.
+    let ladder = ladder.filter(|_| facts.has_baseline());
     let subject = experiment.subject();
     let sentences = Sentences {
         facts,
@@ -105,7 +107,8 @@ pub(super) fn answer(
     let mut answer = Answer {
         badge,
         sentence: sentences.headline(named, ladder.as_ref(), badge),
-        detail: sentences.detail(ladder.as_ref()),
+        // Without a verdict no level has a chance.
+        detail: sentences.detail(ladder.as_ref().filter(|_| badge.has_verdict())),
         recommended: recommended.map(|cell| facts.keys[cell].clone()),
         ..Answer::default()
     };
@@ -198,15 +201,15 @@ fn badge(facts: &Facts<'_>, known: bool) -> Badge {
     let (Some(model), true) = (&facts.model, blocks_used(facts) >= 2) else {
         return Badge::Aborted;
     };
-    if facts.plan.blocks < 5 {
-        return Badge::Screening;
-    }
     let arms = facts.arms_of(facts.baseline);
     let control = arms
         .get(1)
         .and_then(|&second| aa_check(model, arms[0], second));
     if control.is_some_and(|check| !check.passed) {
         return Badge::Noisy;
+    }
+    if facts.plan.blocks < 5 {
+        return Badge::Screening;
     }
     if blocks_used(facts) < 5 {
         return Badge::Aborted;
@@ -287,6 +290,10 @@ fn next_step(facts: &Facts<'_>, out_dir: &Path) -> Option<String> {
         shell_word(&out_dir.display().to_string())
     );
     let done = blocks_used(facts);
+    if !facts.has_baseline() && facts.all_begun() {
+        // More blocks of runs that fail would compare nothing either.
+        return None;
+    }
     if done < facts.plan.blocks {
         return Some(resume);
     }

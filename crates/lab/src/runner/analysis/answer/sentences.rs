@@ -2,7 +2,7 @@
 
 use super::{Ladder, More};
 use crate::plan::minutes;
-use crate::report::words::round_percent;
+use crate::report::words::{chance, round_percent};
 use crate::results::{Badge, Experiment, Verdict};
 use crate::runner::analysis::facts::Facts;
 use crate::runner::analysis::levels::Judged;
@@ -46,14 +46,28 @@ impl Sentences<'_> {
         };
         // The badge shows what kind of answer it is; the sentence need not repeat that.
         capitalized(match badge {
-            Badge::Screening if named.is_some() => {
-                format!("{} blocks suggest: {sentence}", self.facts.plan.blocks)
-            }
+            Badge::Screening if named.is_some() => self.suggested(&sentence),
+            Badge::Aborted if named.is_some() || self.differs() => self.suggested(&sentence),
             Badge::Noisy => {
                 format!("the baseline differs from itself, so this is no verdict: {sentence}")
             }
             _ => sentence,
         })
+    }
+
+    /// `3 blocks suggest: ...`: fewer blocks than a verdict needs.
+    fn suggested(&self, sentence: &str) -> String {
+        match super::blocks_used(self.facts) {
+            1 => format!("1 block suggests: {sentence}"),
+            blocks => format!("{blocks} blocks suggest: {sentence}"),
+        }
+    }
+
+    /// Whether a level is shown to differ from the baseline.
+    fn differs(&self) -> bool {
+        let delta = self.facts.plan.delta;
+        let mut levels = self.judged.iter().map(|j| &j.result);
+        levels.any(|level| level.is_shown_to_differ(delta))
     }
 
     /// `1 file is enough: no other level is better by more than 2%`.
@@ -124,6 +138,10 @@ impl Sentences<'_> {
 
     /// What was shown, which fewer may do as well, and what would settle it.
     fn nothing_is_named(&self, ladder: Option<&Ladder>) -> String {
+        if !self.facts.has_baseline() {
+            let base = &self.facts.keys[self.facts.baseline];
+            return format!("{base} was not measured, so nothing can be compared");
+        }
         let best = super::best_shown(self.facts, self.judged);
         let shown = match best.and_then(|cell| Some((cell, self.against_baseline(cell)?))) {
             Some((cell, text)) => format!("{text}{}", self.also_shown(cell)),
@@ -138,7 +156,8 @@ impl Sentences<'_> {
         };
         let fewest = ladder.and_then(|ladder| self.fewest(ladder, best));
         let fewest = fewest.unwrap_or_default();
-        format!("{shown}{fewest}. {}", self.what_would_tell())
+        let not_measured = self.not_measured();
+        format!("{shown}{fewest}{not_measured}. {}", self.what_would_tell())
     }
 
     /// `; 1 file may do as well`, or the knee where it is certain: then no smaller level may do as well, and
@@ -273,30 +292,16 @@ impl Sentences<'_> {
         }
     }
 
-    /// How likely each level is to be the knee, the likeliest first, those under 5% left out.
-    fn chances(&self, ladder: &Ladder) -> String {
-        let probability = &ladder.found.probability;
-        let mut places: Vec<usize> = (0..probability.len())
-            .filter(|&place| probability[place] >= 0.05)
-            .collect();
-        places.sort_by(|&a, &b| probability[b].total_cmp(&probability[a]));
-        let key = |place: usize| &self.facts.keys[ladder.cells[place]];
-        let listed: Vec<String> = places
-            .iter()
-            .map(|&place| format!("{} {:.0}%", key(place), 100.0 * probability[place]))
-            .collect();
-        format!(
-            "Chance to be the fewest that are as good as the best: {}.",
-            listed.join(", ")
-        )
-    }
-
     /// The second sentence: the chances, and where mean and median disagree.
     pub(super) fn detail(&self, ladder: Option<&Ladder>) -> String {
         let mut parts = Vec::new();
-        if let Some(ladder) = ladder {
-            parts.push(self.chances(ladder));
-        }
+        parts.extend(ladder.and_then(|ladder| {
+            let keys = ladder
+                .cells
+                .iter()
+                .map(|&cell| self.facts.keys[cell].as_str());
+            chances(keys.zip(ladder.found.probability.iter().copied()).collect())
+        }));
         let disagree = self
             .judged
             .iter()
@@ -310,6 +315,21 @@ impl Sentences<'_> {
         }
         parts.join(" ")
     }
+}
+
+/// How likely each level is to be the knee, the likeliest first, those under 5% left out; `None` where all
+/// are.
+fn chances(mut levels: Vec<(&str, f64)>) -> Option<String> {
+    levels.retain(|(_, probability)| *probability >= 0.05);
+    levels.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let listed: Vec<String> = levels
+        .iter()
+        .map(|(key, probability)| format!("{key} {}", chance(*probability)))
+        .collect();
+    let listed = (!listed.is_empty()).then(|| listed.join(", "))?;
+    Some(format!(
+        "Chance to be the fewest that are as good as the best: {listed}."
+    ))
 }
 
 /// An amount and its direction: `5.1% faster`, `9.6 times as long`.
@@ -345,4 +365,19 @@ fn beyond(cell: usize, ladder: &Ladder) -> Option<usize> {
         .cells
         .get(if least > place { least } else { place + 1 })
         .copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chances_below_one_in_twenty_are_left_out_and_none_is_called_certain() {
+        let begin = "Chance to be the fewest that are as good as the best";
+        let found = chances(vec![("4", 0.004), ("8", 0.996)]);
+        assert_eq!(found, Some(format!("{begin}: 8 >99%.")));
+        let found = chances(vec![("4", 0.3), ("8", 0.7)]);
+        assert_eq!(found, Some(format!("{begin}: 8 70%, 4 30%.")));
+        assert_eq!(chances(vec![("4", 0.04); 25]), None);
+    }
 }
