@@ -29,6 +29,8 @@ pub struct LogImage {
     stop: Lsn,
     /// The last record that was in place, or was written.
     last: AtomicU64,
+    /// Whether blocks may lie behind the last record: an extension that was interrupted has left them.
+    strays: bool,
 }
 
 impl LogImage {
@@ -87,6 +89,7 @@ impl LogImage {
             seqs,
             stop: Lsn::MAX,
             last: AtomicU64::new(0),
+            strays: false,
         })
     }
 
@@ -104,6 +107,7 @@ impl LogImage {
     ) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
+        let mut strays = false;
         loop {
             match scan.next_record() {
                 Ok(Some(record)) => {
@@ -112,17 +116,26 @@ impl LogImage {
                 }
                 Ok(None) => break,
                 // More was being put in when the system stopped, in no order.
-                Err(LogError::Damaged(_)) => break,
+                Err(LogError::Damaged(_)) => {
+                    strays = true;
+                    break;
+                }
                 Err(error) => return Err(error),
             }
         }
-        let (_, directory, seqs, _) = scan.into_parts();
+        let (_, directory, mut seqs, _) = scan.into_parts();
+        strays |= file.len_bytes()? > directory.file_bytes();
+        for seq in seqs.iter_mut().filter(|seq| **seq > end.vlf()) {
+            strays = true;
+            *seq = 0;
+        }
         let image = LogImage {
             file,
             directory,
             seqs,
             stop: Lsn::MAX,
             last: AtomicU64::new(end.0),
+            strays,
         };
         Ok((image, end))
     }
@@ -130,6 +143,7 @@ impl LogImage {
     /// Adds space for more VLFs (number, size); the first of them may be there already.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
         let (directory, seqs) = self.extended(vlfs)?;
+        self.erase_strays()?;
         let bytes = directory.file_bytes().max(self.file.len_bytes()?);
         self.file.resize(bytes, Fill::Allocate)?;
         (self.directory, self.seqs) = (directory, seqs);
@@ -201,15 +215,32 @@ impl LogImage {
 
     /// Makes the log end before [`LogImage::stop_at`], whatever was written behind it before.
     pub fn cut(&self) -> Result<(), LogError> {
-        if self.stop == Lsn::MAX {
+        match self.stop {
+            Lsn::MAX => Ok(()),
+            stop => self.erase_from(stop),
+        }
+    }
+
+    /// Erases what an interrupted extension has left: it may be of another recovery fork than what comes.
+    fn erase_strays(&mut self) -> Result<(), LogError> {
+        if !std::mem::take(&mut self.strays) {
             return Ok(());
         }
-        let last = self.stop.vlf();
+        self.erase_from(Lsn(self.last_lsn().0 + 1))?;
+        zero(
+            &*self.file,
+            (self.directory.file_bytes(), self.file.len_bytes()?),
+        )
+    }
+
+    /// Erases records from `stop` on.
+    fn erase_from(&self, stop: Lsn) -> Result<(), LogError> {
+        let last = stop.vlf();
         if let Some((start, size)) = self.place(last) {
-            let offset = u64::from(self.stop.block()) * SECTOR as u64;
+            let offset = u64::from(stop.block()) * SECTOR as u64;
             let (at, room) = (start + offset, size.saturating_sub(offset));
             let block = read_block(&*self.file, at, room, self.directory.log_id())?;
-            let stays = block.filter(|b| b.last_lsn() < self.stop);
+            let stays = block.filter(|b| b.last_lsn() < stop);
             let sector = self.directory.sector as usize;
             let used = stays.map_or(0, |b| BlockHeader::padded(b.header.used as usize, sector));
             zero(&*self.file, (at + used as u64, start + size))?;
@@ -345,5 +376,46 @@ mod tests {
         assert_eq!(image.directory, before);
         image.extend(&[(402, 8192)]).unwrap();
         assert_eq!(image.directory.runs.len(), Directory::MAX_RUNS);
+    }
+
+    /// The first block of a VLF, with one record.
+    fn block(seq: u32) -> Vec<u8> {
+        let record = Record::system(crate::RecordKind::Commit, &[]);
+        let mut bytes = vec![0; BLOCK_HEADER_BYTES];
+        bytes.extend_from_slice(&record.header());
+        let header = BlockHeader {
+            used: bytes.len() as u32,
+            incarnation: 1,
+            records: 1,
+            lsn: Lsn::new(seq, 0, 0).unwrap(),
+            prev: Lsn::new(seq - 1, 0, 0).unwrap_or(Lsn::ZERO),
+            log_id: 7,
+            durable: Lsn::ZERO,
+        };
+        header.seal(&mut bytes);
+        bytes
+    }
+
+    #[test]
+    fn blocks_that_an_interrupted_extension_has_left_do_not_stand_in_the_way_of_the_next_one() {
+        let volume = MemoryVolume::new();
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let vlfs = |seqs: std::ops::Range<u32>| seqs.map(|s| (s, 8192)).collect::<Vec<_>>();
+        let image = LogImage::create(open(Open::Create), [9; 16], 512, &vlfs(1..2), 1 << 16);
+        let image = image.unwrap();
+        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
+        image.finish(first).unwrap();
+        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.extend(&vlfs(1..4)).unwrap();
+        // Of two VLFs the second is written, and then the system stops.
+        image.write(&block(3)).unwrap();
+        drop(image);
+        let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!(again, end);
+        image.extend(&vlfs(1..3)).unwrap();
+        image.write(&block(2)).unwrap();
+        image.finish(first).unwrap();
+        let (_, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!(end.vlf(), 2, "what was left of VLF 3 is gone");
     }
 }

@@ -1,7 +1,7 @@
 //! Differential backups: what they copy, what they are restored over.
 
-use crate::world::{World, ids, insert, numbers, request, world};
-use furrow_backup::{BackupRequest, Device};
+use crate::world::{Silent, World, ids, insert, numbers, request, world};
+use furrow_backup::{BackupRequest, Device, restore_database};
 use furrow_engine::{FileSpec, Session};
 use std::path::PathBuf;
 
@@ -123,6 +123,16 @@ fn files_that_were_added_and_removed_since_the_base_come_and_go() {
     fill(&world, "t");
     let second = differential("d", 2);
     world.backup(&second).unwrap();
+    // The new file at the place of the one that goes.
+    world.restore_with(&full, "copy", &["gone"]).unwrap();
+    let request = furrow_backup::RestoreRequest {
+        moves: vec![("new".into(), "d/copy_gone.ndf".into())],
+        ..crate::chain::wanted("copy", true)
+    };
+    let media = world.media(&second).unwrap();
+    let there = restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
+    assert_eq!(ids(&there.database.unwrap(), "t").len(), 400);
+    world.instance.drop_database("copy").unwrap();
     world.restore_with(&full, "copy", &["gone"]).unwrap();
     let exists = |path: &str| world.volume.exists(path.as_ref()).unwrap();
     assert!(exists("d/copy_gone.ndf"));

@@ -106,6 +106,40 @@ fn a_lost_file_comes_back_from_a_file_backup_and_the_log() {
 }
 
 #[test]
+fn a_file_of_a_database_that_was_itself_restored_comes_back() {
+    for restarted in [false, true] {
+        let mut world = world();
+        let (t, o) = (world.table("t"), other_table(&world));
+        full_model(&world);
+        fill(&mut world.session(), [&t, &o], 0..100);
+        drop((t, o));
+        let first = request(2);
+        world.backup(&first).unwrap();
+        world.db = world
+            .restore_finally(&first, "copy", &[])
+            .unwrap()
+            .database
+            .unwrap();
+        let full = to_file("full", Parts::default());
+        world.backup(&full).unwrap();
+        let mut session = world.session();
+        let (t, o) = (session.table("t").unwrap(), session.table("o").unwrap());
+        fill(&mut session, [&t, &o], 100..200);
+        drop((session, t, o));
+        log_backup(&world, "l0").unwrap();
+        take_tail(&mut world);
+        if restarted {
+            world = world.restart_after(|_| {});
+        }
+        restored(&world, (&full, &file("more")), &wanted("copy", false)).unwrap();
+        log_restore(&world, ("l0", "copy"), false).unwrap();
+        let tail = log_restore(&world, ("tail", "copy"), true).unwrap();
+        let db = tail.database.unwrap();
+        assert_eq!(ids(&db, "o"), (0..200).collect::<Vec<_>>());
+    }
+}
+
+#[test]
 fn the_primary_file_comes_back_from_a_full_backup_and_a_file_moves() {
     let mut world = world();
     let (t, o) = (world.table("t"), other_table(&world));

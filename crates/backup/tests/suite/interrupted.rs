@@ -343,3 +343,63 @@ fn a_restore_under_a_new_name_removes_nothing_before_all_places_can_be_taken() {
     assert!(is_there(&world, "d/copy_data.mdf"));
     assert!(world.instance.restore_target("copy").is_none());
 }
+
+#[test]
+fn a_restore_of_a_database_over_itself_is_repeated_without_replace() {
+    let seed = test_seed();
+    println!("seed {seed}");
+    let mut moments = 0;
+    for nth in (1 + seed % 4..).step_by(4) {
+        let (volume, mut world) = simulated();
+        let table = world.table("t");
+        let mut session = world.session();
+        insert(&mut session, &table, 1, "stays");
+        let full = request(1);
+        world.backup(&full).unwrap();
+        (2..200).for_each(|id| insert(&mut session, &table, id, "goes"));
+        drop((session, table));
+        world.db.checkpoint().unwrap();
+        world.let_go();
+        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth));
+        let over = restored_to(&world, (&full, "test"), (&[], false));
+        if volume.is_powered() {
+            over.unwrap();
+            break;
+        }
+        moments += 1;
+        let world = after_power_loss(&volume, world, "spare");
+        restored_to(&world, (&full, "test"), (&[], false)).unwrap();
+        let db = recover_only(&world.instance, "test").unwrap();
+        assert_eq!(ids(&db, "t"), [1], "change {nth}");
+    }
+    assert!(moments > 5, "{moments}");
+}
+
+#[test]
+fn a_database_whose_first_page_is_damaged_is_restored_while_it_is_open() {
+    let (volume, mut world) = simulated();
+    let table = world.table("t");
+    insert(&mut world.session(), &table, 1, "stays");
+    drop(table);
+    let full = request(1);
+    world.backup(&full).unwrap();
+    // Beside the locks of the system.
+    let other = |path: &str| {
+        let fault = Fault::new(Ops::Only(OpKind::Write), Effect::Misdirect(-8192));
+        volume.inject(fault.under(path));
+    };
+    other("d/more.ndf");
+    let o = other_table(&world);
+    let row = [
+        furrow_types::Value::BigInt(1),
+        furrow_types::Value::VarChar("v".into()),
+    ];
+    world.session().insert(&o, &row).unwrap();
+    drop(o);
+    world.db.checkpoint().unwrap();
+    volume.heal();
+    world.let_go();
+    restored_to(&world, (&full, "test"), (&[], true)).unwrap();
+    let db = recover_only(&world.instance, "test").unwrap();
+    assert_eq!(ids(&db, "t"), [1]);
+}

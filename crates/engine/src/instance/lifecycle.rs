@@ -282,6 +282,11 @@ impl Instance {
             phase: Phase::Whole,
             paths: listed.paths.iter().take(1).cloned().collect(),
             layout: Vec::new(),
+            // Of a database with all its files nothing is to be noted.
+            absent: match listed.absent.is_empty() {
+                true => Absent::default(),
+                false => listed.absent.clone(),
+            },
             ..listed.clone()
         };
         list.change(|all| {

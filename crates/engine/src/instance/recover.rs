@@ -93,6 +93,7 @@ impl Instance {
             listed.absent.point = end;
             listed.absent.origin = listed.link.clone();
         }
+        self.remove_strays(&self.shared.list.lock(), &listed, &|_| false)?;
         let fork = Guid(random::guid_v4());
         listed.link.forks = listed.link.forks.renewed(fork, end);
         self.shared.list.lock().change(|all| {

@@ -30,7 +30,7 @@ use furrow_tables::DatabaseState;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Place of the changed-extent map in its interval.
@@ -272,7 +272,9 @@ impl Instance {
         list: &mut DatabaseList,
         (old, new): (&Listed, &Listed),
     ) -> Result<(), EngineError> {
-        self.remove_listed_undo(old)?;
+        if let Err(error) = self.remove_listed_undo(old) {
+            self.say_left(&old.link.undo, &old.name, &error);
+        }
         let mut paths: Vec<PathBuf> = Vec::new();
         for path in self.paths_that_go(old) {
             if !self.is_of_another(list, &path, old)? {
@@ -308,13 +310,16 @@ impl Instance {
             if new.paths.contains(path) {
                 return Err(error.into());
             }
-            self.log_line(&format!(
-                "File '{}' of the replaced database '{}' was not removed: {error}.",
-                path.display(),
-                old.name
-            ));
+            self.say_left(path, &old.name, &error);
         }
         Ok(())
+    }
+
+    fn say_left(&self, path: &Path, name: &str, error: &dyn std::error::Error) {
+        self.log_line(&format!(
+            "File '{}' of the replaced database '{name}' was not removed: {error}.",
+            path.display()
+        ));
     }
 }
 

@@ -16,7 +16,7 @@ use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
 use super::restored_files::{Places, make_files, places_of};
 use crate::database::Database;
 use crate::files::{FilePlan, open_error, read_boot, remove_any, remove_own};
-use crate::shared::{DatabaseList, Link, Listed, Phase};
+use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::{Access, AlignedBuf, File, Open};
@@ -94,6 +94,7 @@ impl Instance {
                 forks: database.boot_page()?.forks,
                 ..Link::default()
             },
+            absent: Absent::default(),
             ..listed
         };
         list.change(|all| {
@@ -107,10 +108,8 @@ impl Instance {
 
     /// The family of a database that is RESTORING, as its primary file says.
     pub fn restoring_family(&self, name: &str) -> Result<Guid, EngineError> {
-        let listed = {
-            let list = self.shared.list.lock();
-            self.listed(&list, name, || EngineError::refused(3118, &[name.into()]))?
-        };
+        let listed = self.shared.list.lock().named(name).cloned();
+        let listed = listed.ok_or_else(|| EngineError::refused(3118, &[name.into()]))?;
         let path = listed.paths.first().cloned().unwrap_or_default();
         let file = self.shared.volume.open(&path, Open::ReadOnly, Access::Data);
         let file = file.map_err(|e| open_error(&path, &e))?;

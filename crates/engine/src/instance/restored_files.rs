@@ -94,7 +94,9 @@ impl Places<'_> {
         (path, access): (&Path, Access),
     ) -> Result<(), EngineError> {
         let guard = double_write_path(path);
-        if access == Access::Log || self.replace || !volume.exists(&guard)? {
+        // That of an own file goes with it.
+        let stays = access == Access::Data && !self.replace && !self.is_own(path);
+        if !stays || !volume.exists(&guard)? {
             return Ok(());
         }
         let goes = is_regular(volume, &guard)
@@ -126,7 +128,9 @@ impl Instance {
         let volume = &*self.shared.volume;
         let mut free: Vec<(&PathBuf, Access)> = Vec::new();
         let mut there: Vec<Arc<dyn File>> = Vec::new();
-        for (path, access) in &places.new {
+        // The database's own places are locked first: another name of one of them shows.
+        let (own, others): (Vec<_>, Vec<_>) = places.new.iter().partition(|p| places.is_own(p.0));
+        for (path, access) in own.into_iter().chain(others) {
             file_path(path)?;
             places.apart(path)?;
             match check_free(volume, path, TAKEN_STATE) {
@@ -134,7 +138,7 @@ impl Instance {
                     there.extend(self.locked(places, path)?);
                     check_directory(volume, path, TAKEN_STATE)?;
                 }
-                Ok(()) => free.push((path, *access)),
+                Ok(()) => free.push((path, access)),
                 checked => checked?,
             }
             for beside in [double_write_path(path), repair_path(path)] {
@@ -154,8 +158,8 @@ impl Instance {
         Ok(())
     }
 
-    /// A file that goes, locked for the moment; `None` of one of the database that is open, or cannot be
-    /// opened. 5170 where another process has it, or it was locked under another name.
+    /// A file that goes, locked for the moment; `None` of one of the database itself that is in use, and of
+    /// one that cannot be opened. 5170 where another process has it, or it was locked under another name.
     fn locked(
         &self,
         places: &Places<'_>,
@@ -165,6 +169,8 @@ impl Instance {
             Ok(file) => Ok(Some(file)),
             Err(e) if e.kind == IoErrorKind::InUse => {
                 let own = match (places.database, places.binding) {
+                    // The restore has it, or the database that it replaces, whatever its first page says.
+                    _ if places.is_own(path) => true,
                     (Some(id), Some(binding)) if self.database_by_id(DatabaseId(id)).is_some() => {
                         is_own(&*self.shared.volume, path, binding)?
                     }

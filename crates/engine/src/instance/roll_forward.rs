@@ -310,6 +310,22 @@ impl Instance {
         Ok(added)
     }
 
+    /// Removes files that an interrupted restore has left at places that the database does not have, but for
+    /// those that `stays` names.
+    pub(super) fn remove_strays(
+        &self,
+        list: &DatabaseList,
+        listed: &Listed,
+        stays: &dyn Fn(&Path) -> bool,
+    ) -> Result<(), EngineError> {
+        for path in strays_of(listed).iter().filter(|path| !stays(path)) {
+            if !self.is_of_another(list, path, listed)? {
+                remove_own(&*self.shared.volume, path, Guid(listed.binding))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the files of a log backup that were added since. No other database takes their places meanwhile.
     fn make_all_added(
         &self,
@@ -325,9 +341,12 @@ impl Instance {
         listed.layout.extend(added.iter().map(plan_of));
         listed.layout.sort_by_key(|plan| plan.id);
         listed.paths = listed.layout.iter().map(|plan| plan.path.clone()).collect();
-        // Their paths are in the list before they are made: DROP DATABASE removes them after a crash.
+        // Their paths are in the list before they are made: DROP DATABASE removes them after a crash. The
+        // entry of a piece has no place for that.
+        let strays = strays_of(&restoring.listed);
         let mut announced = restoring.listed.clone();
         announced.paths.clone_from(&listed.paths);
+        announced.paths.extend(strays.iter().cloned());
         list.change(|all| announced.note_in(all))?;
         let mut made = Made::new(&*self.shared.volume);
         let mut files: DataFiles = BTreeMap::new();
@@ -335,6 +354,8 @@ impl Instance {
             let data = self.make_added(restoring, &mut made, (file, spec.replace))?;
             files.insert(file.id.0, data);
         }
+        let is_new = |path: &Path| listed.paths.iter().any(|new| new == path);
+        self.remove_strays(&list, &restoring.listed, &is_new)?;
         // From here on the files belong to the database: a restart finds them made.
         list.change(|all| listed.clone().note_in(all))?;
         made.keep();

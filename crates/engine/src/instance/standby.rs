@@ -63,9 +63,7 @@ impl Instance {
 
     /// The undo file of a database that is in standby.
     pub fn standing(&self, name: &str) -> Option<PathBuf> {
-        let list = self.shared.list.lock();
-        let listed = self.listed(&list, name, || EngineError::refused(3118, &[name.into()]));
-        let listed = listed.ok()?;
+        let listed = self.shared.list.lock().named(name).cloned()?;
         (listed.phase == Phase::Standby).then_some(listed.link.undo)
     }
 

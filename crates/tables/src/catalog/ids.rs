@@ -27,8 +27,8 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// `units` and `rowsets` are ids in use; `next_unit` and `next_object` are the boot page's seeds. Pages of
-    /// a dropped unit keep their content, so its id is not used again.
+    /// `units` and `rowsets` are ids in use; `next_unit` and `next_object` are the boot page's seeds. Pages
+    /// of a dropped unit keep their content, so its id is not used again.
     pub(super) fn new(
         units: impl Iterator<Item = u64>,
         rowsets: impl Iterator<Item = u64>,
