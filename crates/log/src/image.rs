@@ -147,7 +147,9 @@ impl LogImage {
         let bytes = directory.file_bytes().max(self.file.len_bytes()?);
         self.file.resize(bytes, Fill::Allocate)?;
         (self.directory, self.seqs) = (directory, seqs);
-        Ok(())
+        // Durable before any block: after a crash the blocks are looked for where they lie.
+        self.directory.version += 1;
+        write_directory(&*self.file, &self.directory)
     }
 
     /// Whether [`LogImage::extend`] has place for these VLFs.
@@ -402,6 +404,24 @@ mod tests {
     }
 
     #[test]
+    fn an_extension_that_is_interrupted_in_a_larger_vlf_goes_on_there() {
+        let volume = MemoryVolume::new();
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let image = LogImage::create(open(Open::Create), [9; 16], 512, &[(1, 8192)], 0).unwrap();
+        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
+        image.finish(first).unwrap();
+        let larger = [(1, 8192), (2, 1 << 20)];
+        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.extend(&larger).unwrap();
+        image.write(&block(2)).unwrap();
+        drop(image);
+        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!(end.vlf(), 2);
+        image.extend(&larger).unwrap();
+        assert_eq!(image.place(2).unwrap().1, 1 << 20);
+    }
+
+    #[test]
     fn blocks_that_an_interrupted_extension_has_left_do_not_stand_in_the_way_of_the_next_one() {
         let volume = MemoryVolume::new();
         let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
@@ -417,6 +437,7 @@ mod tests {
         drop(image);
         let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
         assert_eq!(again, end);
+        assert!(image.strays);
         image.extend(&vlfs(1..3)).unwrap();
         image.write(&block(2)).unwrap();
         image.finish(first).unwrap();

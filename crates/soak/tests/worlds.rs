@@ -11,8 +11,8 @@ fn power_lost_at_any_sync_of_a_small_world_leaves_what_was_acknowledged() {
     let mut explored = Explored::default();
     for (number, world) in all().iter().enumerate() {
         let share = Share {
-            stride: 9,
-            first: (seed % 9) as usize,
+            stride: 12,
+            first: (seed % 12) as usize,
             // Recovery is interrupted in one world after the other.
             twice: number == seed as usize % all().len(),
         };
@@ -20,7 +20,7 @@ fn power_lost_at_any_sync_of_a_small_world_leaves_what_was_acknowledged() {
         explored.add(&done);
     }
     println!("{explored:?}");
-    assert!(explored.moments > 300 && explored.crashes > 400 && explored.in_recovery > 50);
+    assert!(explored.moments > 220 && explored.crashes > 300 && explored.in_recovery > 35);
 }
 
 #[test]

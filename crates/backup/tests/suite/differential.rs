@@ -210,8 +210,7 @@ fn a_differential_backup_goes_over_a_file_that_was_renamed() {
     };
     let media = world.media(&second).unwrap();
     let instance = &world.instance;
-    let done =
-        furrow_backup::restore_database(instance, &media, &request, &mut crate::world::Silent);
+    let done = restore_database(instance, &media, &request, &mut Silent);
     let copy = done.unwrap().database.unwrap();
     for table in ["t", "o"] {
         assert_eq!(ids(&copy, table), (0..510).collect::<Vec<_>>(), "{table}");
