@@ -26,6 +26,7 @@ const RUN_BYTES: usize = 12;
 /// | 32-35 | sector size in bytes |
 /// | 36-39 | number of VLF runs |
 /// | 40-43 | CRC-32C of the copy, this field taken as zero |
+/// | 44-47 | 1 while blocks of a log backup are put in, else 0 |
 /// | 48-55 | LSN where the last completed checkpoint begins: recovery reads from there |
 /// | 64-.. | VLF runs: size in bytes u64, count u32 |
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,8 @@ pub(crate) struct Directory {
     pub binding: [u8; 16],
     /// Blocks are padded to this many bytes.
     pub sector: u32,
+    /// Whether blocks of a log backup are being put in: some may lie behind the end, in no order.
+    pub(crate) growing: bool,
     /// Where the last completed checkpoint begins; zero before the first.
     pub(crate) checkpoint: Lsn,
     /// Sizes of the VLFs in file order: (size in bytes, how many in a row).
@@ -105,6 +108,7 @@ impl Directory {
         put(&mut bytes, 16, &self.binding);
         put(&mut bytes, 32, &self.sector.to_le_bytes());
         put(&mut bytes, 36, &(self.runs.len() as u32).to_le_bytes());
+        put(&mut bytes, 44, &u32::from(self.growing).to_le_bytes());
         put(&mut bytes, 48, &self.checkpoint.0.to_le_bytes());
         for (i, (size, count)) in self.runs.iter().enumerate() {
             put(
@@ -148,6 +152,7 @@ impl Directory {
             version: u64_at(bytes, 8)?,
             binding: *bytes.get(16..)?.first_chunk()?,
             sector: u32_at(bytes, 32)?,
+            growing: u32_at(bytes, 44)? != 0,
             checkpoint: Lsn(u64_at(bytes, 48)?),
             runs: (0..runs).map(run).collect::<Option<_>>()?,
         })
@@ -257,6 +262,7 @@ mod tests {
             version: 5,
             binding: [9; 16],
             sector: 4096,
+            growing: true,
             checkpoint: Lsn(77),
             runs: vec![(1 << 20, 4)],
         };
@@ -284,6 +290,7 @@ mod tests {
             version: 1,
             binding: [9; 16],
             sector: 4096,
+            growing: true,
             checkpoint: Lsn::ZERO,
             runs: vec![(1 << 20, 1)],
         };

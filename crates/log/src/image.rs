@@ -64,6 +64,7 @@ impl LogImage {
             version: 1,
             binding,
             sector,
+            growing: false,
             checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
@@ -124,11 +125,9 @@ impl LogImage {
             }
         }
         let (_, directory, mut seqs, _) = scan.into_parts();
-        strays |= file.len_bytes()? > directory.file_bytes();
-        for seq in seqs.iter_mut().filter(|seq| **seq > end.vlf()) {
-            strays = true;
-            *seq = 0;
-        }
+        strays |= directory.growing;
+        let behind = |seq: &&mut u32| strays && **seq > end.vlf();
+        seqs.iter_mut().filter(behind).for_each(|seq| *seq = 0);
         let image = LogImage {
             file,
             directory,
@@ -148,6 +147,7 @@ impl LogImage {
         self.file.resize(bytes, Fill::Allocate)?;
         (self.directory, self.seqs) = (directory, seqs);
         // Durable before any block: after a crash the blocks are looked for where they lie.
+        self.directory.growing = true;
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
@@ -226,6 +226,18 @@ impl LogImage {
             Lsn::MAX => Ok(()),
             stop => self.erase_from(stop),
         }
+    }
+
+    /// Ends an extension that was interrupted, durably: the log ends where its records end.
+    pub fn give_up_extension(&mut self) -> Result<(), LogError> {
+        if !self.strays {
+            return Ok(());
+        }
+        self.erase_strays()?;
+        self.file.sync()?;
+        self.directory.growing = false;
+        self.directory.version += 1;
+        write_directory(&*self.file, &self.directory)
     }
 
     /// Erases what an interrupted extension has left: it may be of another recovery fork than what comes.
@@ -308,6 +320,7 @@ impl LogImage {
     pub fn finish(mut self, checkpoint: Lsn) -> Result<(), LogError> {
         self.file.sync()?;
         self.directory.checkpoint = checkpoint;
+        self.directory.growing = false;
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
@@ -404,6 +417,22 @@ mod tests {
     }
 
     #[test]
+    fn an_extension_that_came_to_its_end_leaves_nothing_to_erase() {
+        let volume = MemoryVolume::new();
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let image = LogImage::create(open(Open::Create), [9; 16], 512, &[(1, 8192)], 1 << 16);
+        let image = image.unwrap();
+        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
+        image.finish(first).unwrap();
+        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.extend(&[(1, 8192), (2, 8192)]).unwrap();
+        image.write(&block(2)).unwrap();
+        image.finish(first).unwrap();
+        let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!((image.strays, end.vlf()), (false, 2));
+    }
+
+    #[test]
     fn an_extension_that_is_interrupted_in_a_larger_vlf_goes_on_there() {
         let volume = MemoryVolume::new();
         let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
@@ -433,6 +462,15 @@ mod tests {
         let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
         image.extend(&vlfs(1..4)).unwrap();
         // Of two VLFs the second is written, and then the system stops.
+        image.write(&block(3)).unwrap();
+        drop(image);
+        let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.give_up_extension().unwrap();
+        assert_eq!(again, end);
+        drop(image);
+        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert!(!image.strays, "it was given up");
+        image.extend(&vlfs(1..4)).unwrap();
         image.write(&block(3)).unwrap();
         drop(image);
         let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();

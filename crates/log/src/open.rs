@@ -43,6 +43,7 @@ impl Log {
             version: 1,
             binding,
             sector: config.sector_bytes,
+            growing: false,
             checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
@@ -66,7 +67,8 @@ impl Log {
 
     /// Continues a log that was scanned to its end. Nothing before `oldest` is needed any more.
     pub fn resume(scan: LogScan, oldest: Lsn, config: LogConfig) -> Result<Arc<Log>, LogError> {
-        let (file, directory, seqs, end) = scan.into_parts();
+        let (file, mut directory, seqs, end) = scan.into_parts();
+        directory.growing = false;
         let config = LogConfig {
             sector_bytes: directory.sector,
             ..config

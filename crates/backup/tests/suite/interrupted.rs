@@ -268,6 +268,7 @@ fn is_empty(world: &World, path: &str) -> bool {
 fn a_power_loss_in_a_log_restore_leaves_no_added_file_that_nothing_removes() {
     let seed = test_seed();
     println!("seed {seed}");
+    let mut rng = seeded(seed);
     let mut moments = 0;
     for nth in (1 + seed % 4..).step_by(4) {
         let (volume, world) = simulated();
@@ -278,39 +279,39 @@ fn a_power_loss_in_a_log_restore_leaves_no_added_file_that_nothing_removes() {
         world.db.add_file(&added, None).unwrap();
         log_backup(&world, "l0").unwrap();
         restored_to(&world, (&full, "copy"), (COPIES, false)).unwrap();
-        let request = RestoreRequest {
-            moves: vec![("added".into(), "d/copy_added.ndf".into())],
-            ..wanted("copy", false)
-        };
-        let again = |world: &World| {
+        let again = |world: &World, place: &str| {
+            let request = RestoreRequest {
+                moves: vec![("added".into(), place.into())],
+                ..wanted("copy", false)
+            };
             let media = world.media(&crate::chain::log_request("l0")).unwrap();
             furrow_backup::restore_log(&world.instance, &media, &request, &mut Silent)
         };
+        let places = ["d/copy_added.ndf", "d/copy_elsewhere.ndf"];
         volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth));
-        let done = again(&world);
+        let done = again(&world, places[0]);
         if volume.is_powered() {
             done.unwrap();
             break;
         }
         moments += 1;
         let world = after_power_loss(&volume, world, "test");
-        println!(
-            "change {nth}, repeated: {}",
-            seed.wrapping_add(nth) % 2 == 0
-        );
-        if seed.wrapping_add(nth) % 2 == 0 {
+        let place = places[usize::from(rng.random_ratio(1, 2))];
+        if rng.random_ratio(2, 3) {
             // The same statement again, or after a start from the beginning.
-            if again(&world).is_err() {
+            if again(&world, place).is_err() {
                 restored_to(&world, (&full, "copy"), (COPIES, false)).unwrap();
-                again(&world).unwrap();
+                again(&world, place).unwrap();
             }
         }
         world.instance.drop_database("copy").unwrap();
         // A check of the places may have left an empty file, which the next restore removes.
-        let left = is_there(&world, "d/copy_added.ndf") && !is_empty(&world, "d/copy_added.ndf");
-        assert!(!left, "change {nth}");
+        for path in places {
+            let left = is_there(&world, path) && !is_empty(&world, path);
+            assert!(!left, "change {nth}: {path}");
+        }
         restored_to(&world, (&full, "copy"), (COPIES, false)).unwrap();
-        again(&world).unwrap();
+        again(&world, place).unwrap();
     }
     assert!(moments > 3, "{moments}");
 }
@@ -402,4 +403,35 @@ fn a_database_whose_first_page_is_damaged_is_restored_while_it_is_open() {
     restored_to(&world, (&full, "test"), (&[], true)).unwrap();
     let db = recover_only(&world.instance, "test").unwrap();
     assert_eq!(ids(&db, "t"), [1]);
+}
+
+#[test]
+fn a_database_whose_log_restore_failed_is_recovered_with_the_log_before() {
+    let (volume, world) = simulated();
+    let full = standing_copy(&world);
+    restored_to(&world, (&full, "copy"), (COPIES, true)).unwrap();
+    log_restore(&world, ("l0", "copy"), false).unwrap();
+    let fault = Fault::new(Ops::Only(OpKind::Write), Effect::Fail);
+    volume.inject(fault.under("d/copy_log.ldf").nth(2));
+    let failed = log_restore(&world, ("l1", "copy"), false);
+    volume.heal();
+    if failed.is_err() {
+        let copy = recover_only(&world.instance, "copy").unwrap();
+        assert_eq!(ids(&copy, "o"), (0..100).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn files_of_a_closed_database_that_another_process_uses_are_not_replaced() {
+    let (volume, mut world) = simulated();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    world.let_go();
+    world.instance.close_database("test").unwrap();
+    let other = volume.open(Path::new("d/data.mdf"), Open::Existing, Access::Data);
+    let refused = restored_to(&world, (&full, "test"), (&[], true)).unwrap_err();
+    assert_eq!(numbers(&refused), [5170]);
+    drop(other);
+    assert!(is_there(&world, "d/data.mdf"));
+    restored_to(&world, (&full, "test"), (&[], true)).unwrap();
 }

@@ -59,6 +59,7 @@ impl Turnover {
             own: self.paths_that_go(listed),
             binding: Some(Guid(listed.binding)),
             database: Some(listed.id),
+            held: true,
             replace,
             ..Places::default()
         }

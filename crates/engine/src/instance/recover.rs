@@ -65,6 +65,8 @@ impl Instance {
                     true => EngineError::refused(4333, &[]),
                     false => e,
                 })?;
+                let mut resumed = resumed;
+                resumed.log.give_up_extension()?;
                 self.recover_settled(resumed.into_settled())
             }
             Phase::Whole if listed.absent.piece.is_some() => {
@@ -93,7 +95,7 @@ impl Instance {
             listed.absent.point = end;
             listed.absent.origin = listed.link.clone();
         }
-        self.remove_strays(&self.shared.list.lock(), &listed, &|_| false)?;
+        self.remove_strays(&self.shared.list.lock(), &listed, &|_| false);
         let fork = Guid(random::guid_v4());
         listed.link.forks = listed.link.forks.renewed(fork, end);
         self.shared.list.lock().change(|all| {

@@ -205,6 +205,7 @@ impl Instance {
             database: old.as_ref().map(|old| old.id),
             pieces_go: true,
             leftovers: false,
+            held: false,
             replace: spec.replace,
         };
         self.places_are_free(&list, &places)?;
@@ -315,9 +316,9 @@ impl Instance {
         Ok(())
     }
 
-    fn say_left(&self, path: &Path, name: &str, error: &dyn std::error::Error) {
+    pub(super) fn say_left(&self, path: &Path, name: &str, error: &dyn std::error::Error) {
         self.log_line(&format!(
-            "File '{}' of the replaced database '{name}' was not removed: {error}.",
+            "File '{}' of database '{name}', which is restored, was not removed: {error}.",
             path.display()
         ));
     }

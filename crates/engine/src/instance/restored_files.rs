@@ -42,6 +42,8 @@ pub(super) struct Places<'p> {
     pub(super) pieces_go: bool,
     /// Whether files with the binding go that lie at the other places: an earlier attempt has left them.
     pub(super) leftovers: bool,
+    /// Whether the restore itself has its files open.
+    pub(super) held: bool,
     /// Whether whatever lies there goes.
     pub(super) replace: bool,
 }
@@ -165,13 +167,17 @@ impl Instance {
         places: &Places<'_>,
         path: &Path,
     ) -> Result<Option<Arc<dyn File>>, EngineError> {
+        let is_open = || {
+            let id = places.database.map(DatabaseId);
+            id.is_some_and(|id| self.database_by_id(id).is_some())
+        };
         match self.shared.volume.open(path, Open::Existing, Access::Data) {
             Ok(file) => Ok(Some(file)),
             Err(e) if e.kind == IoErrorKind::InUse => {
                 let own = match (places.database, places.binding) {
                     // The restore has it, or the database that it replaces, whatever its first page says.
-                    _ if places.is_own(path) => true,
-                    (Some(id), Some(binding)) if self.database_by_id(DatabaseId(id)).is_some() => {
+                    _ if places.is_own(path) => places.held || is_open(),
+                    (Some(_), Some(binding)) if is_open() => {
                         is_own(&*self.shared.volume, path, binding)?
                     }
                     _ => false,

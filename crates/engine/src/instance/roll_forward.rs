@@ -311,19 +311,23 @@ impl Instance {
     }
 
     /// Removes files that an interrupted restore has left at places that the database does not have, but for
-    /// those that `stays` names.
+    /// those that `stays` names. One that cannot be removed is left behind.
     pub(super) fn remove_strays(
         &self,
         list: &DatabaseList,
         listed: &Listed,
         stays: &dyn Fn(&Path) -> bool,
-    ) -> Result<(), EngineError> {
+    ) {
+        let remove = |path: &Path| match self.is_of_another(list, path, listed)? {
+            true => Ok(()),
+            false => Ok(remove_own(&*self.shared.volume, path, Guid(listed.binding)).map(drop)?),
+        };
         for path in strays_of(listed).iter().filter(|path| !stays(path)) {
-            if !self.is_of_another(list, path, listed)? {
-                remove_own(&*self.shared.volume, path, Guid(listed.binding))?;
+            let removed: Result<(), EngineError> = remove(path);
+            if let Err(error) = removed {
+                self.say_left(path, &listed.name, &error);
             }
         }
-        Ok(())
     }
 
     /// Makes the files of a log backup that were added since. No other database takes their places meanwhile.
@@ -348,14 +352,15 @@ impl Instance {
         announced.paths.clone_from(&listed.paths);
         announced.paths.extend(strays.iter().cloned());
         list.change(|all| announced.note_in(all))?;
+        // Before files are made, which may lie there under another name.
+        let is_new = |path: &Path| listed.paths.iter().any(|new| new == path);
+        self.remove_strays(&list, &restoring.listed, &is_new);
         let mut made = Made::new(&*self.shared.volume);
         let mut files: DataFiles = BTreeMap::new();
         for file in &added {
             let data = self.make_added(restoring, &mut made, (file, spec.replace))?;
             files.insert(file.id.0, data);
         }
-        let is_new = |path: &Path| listed.paths.iter().any(|new| new == path);
-        self.remove_strays(&list, &restoring.listed, &is_new)?;
         // From here on the files belong to the database: a restart finds them made.
         list.change(|all| listed.clone().note_in(all))?;
         made.keep();

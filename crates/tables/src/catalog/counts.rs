@@ -156,6 +156,10 @@ impl Catalog {
     fn write_boot(&self) -> Result<(), EngineError> {
         let root = self.bases.tree(&catalog::SYSALLOCUNITS)?.root();
         let first = first_leaf(&self.store, root)?;
+        self.store.promise(BOOT_LOG_BYTES)?;
+        self.store.log().give_back(BOOT_LOG_BYTES);
+        let boot = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
+        // Under the latch: what a drop has put there ([`Catalog::pass_number`]) is not taken back.
         let numbers = self
             .ids
             .read()
@@ -164,9 +168,6 @@ impl Catalog {
         let Some((unit, object)) = numbers else {
             return Ok(());
         };
-        self.store.promise(BOOT_LOG_BYTES)?;
-        self.store.log().give_back(BOOT_LOG_BYTES);
-        let boot = self.store.write(BOOT_PAGE, LatchRank::Boot)?;
         let page = boot.page();
         let same = field::CATALOG_PAGE.get_page(page) == first
             && field::NEXT_UNIT.get(page) == unit.to_le_bytes()

@@ -103,6 +103,7 @@ impl Catalog {
         self.bases.insert(&mut By::System, &entered)?;
         let made = self.make_entered(&entered, rowset, size);
         if made.is_err() {
+            self.pass_number(&entered)?;
             self.bases.delete(&mut By::System, &entered)?;
         }
         made
