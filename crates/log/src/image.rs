@@ -245,6 +245,7 @@ impl LogImage {
         if !std::mem::take(&mut self.strays) {
             return Ok(());
         }
+        debug_assert_eq!(self.stop, Lsn::MAX, "nothing is left out yet");
         self.erase_from(Lsn(self.last_lsn().0 + 1))?;
         zero(
             &*self.file,
@@ -273,6 +274,10 @@ impl LogImage {
 
     /// Writes a block at its place. Several threads may do this side by side.
     pub fn write(&self, block: &[u8]) -> Result<Lsn, LogError> {
+        debug_assert!(
+            !self.strays,
+            "what is left of an earlier extension goes first"
+        );
         let bad = || LogError::Missing(Lsn(u64_at(block, 16).unwrap_or(0)));
         let stated = u64_at(block, 32).ok_or_else(bad)?;
         let header = BlockHeader::read(block, stated).ok_or_else(bad)?;
