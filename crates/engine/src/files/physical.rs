@@ -83,16 +83,18 @@ impl<'v> Made<'v> {
         let file = self.create(path, Access::Data, state)?;
         let double_write = match self.temporary {
             true => None,
-            false => {
-                let made = self.create(&double_write_path(path), Access::Data, state);
-                // The name that was asked for is too long for the one that it needs beside it.
-                Some(made.map_err(|e| match e.has(5105) {
-                    true => name_too_long(path),
-                    false => e,
-                })?)
-            }
+            false => Some(self.double_write_file(path, state)?),
         };
         Ok(Guarded { file, double_write })
+    }
+
+    fn double_write_file(&mut self, path: &Path, state: u8) -> Result<Arc<dyn File>, EngineError> {
+        let made = self.create(&double_write_path(path), Access::Data, state);
+        // The name that was asked for is too long for the one that it needs beside it.
+        made.map_err(|e| match e.has(5105) {
+            true => name_too_long(path),
+            false => e,
+        })
     }
 
     /// Makes an empty file as a trial, beside a data file what will be its double-write file, if there is
@@ -104,13 +106,8 @@ impl<'v> Made<'v> {
         state: u8,
     ) -> Result<(), EngineError> {
         self.create(path, Access::Data, state)?;
-        let beside = double_write_path(path);
-        if access == Access::Data && !self.volume.exists(&beside)? {
-            let guard = self.create(&beside, Access::Data, state);
-            guard.map_err(|e| match e.has(5105) {
-                true => name_too_long(path),
-                false => e,
-            })?;
+        if access == Access::Data && !self.volume.exists(&double_write_path(path))? {
+            self.double_write_file(path, state)?;
         }
         Ok(())
     }

@@ -261,8 +261,7 @@ fn has_header(file: &dyn File, binding: Guid) -> Result<bool, IoError> {
         return Ok(false);
     }
     file.read_at(0, &mut head)?;
-    let expected: Vec<u8> = MAGIC.iter().chain(&binding.0).copied().collect();
-    Ok(head.starts_with(&expected))
+    Ok(is_header(&head, binding))
 }
 
 /// Whether the file at a path is an undo file of the database with this binding. What cannot be read of it
@@ -273,8 +272,12 @@ pub(crate) fn undo_file_is_of(
     binding: Guid,
 ) -> Result<bool, IoError> {
     let head = head_of(volume, path)?;
-    let expected: Vec<u8> = MAGIC.iter().chain(&binding.0).copied().collect();
-    Ok(head.starts_with(&expected))
+    Ok(is_header(&head, binding))
+}
+
+fn is_header(head: &[u8], binding: Guid) -> bool {
+    let behind = head.strip_prefix(&MAGIC);
+    behind.is_some_and(|behind| behind.starts_with(&binding.0))
 }
 
 /// Whether the file at a path has nothing yet: no bytes, or no more than the zeros of a header that was not

@@ -268,7 +268,7 @@ impl Instance {
     }
 
     /// Removes the undo file that the list names of a database that is RESTORING. A power loss may have torn
-    /// it; another file that has taken its place stays.
+    /// it; a longer file that has taken its place stays.
     pub(super) fn remove_listed_undo(&self, listed: &Listed) -> Result<(), EngineError> {
         let (volume, undo) = (&*self.shared.volume, &listed.link.undo);
         if listed.phase != Phase::Restoring || undo.as_os_str().is_empty() {

@@ -61,11 +61,10 @@ impl Instance {
         match listed.phase {
             // A restore that did not come to its end is not recovered.
             Phase::Restoring | Phase::Standby => {
-                let resumed = self.resume_restore(name).map_err(|e| match e.has(3117) {
+                let mut resumed = self.resume_restore(name).map_err(|e| match e.has(3117) {
                     true => EngineError::refused(4333, &[]),
                     false => e,
                 })?;
-                let mut resumed = resumed;
                 resumed.log.give_up_extension()?;
                 self.recover_settled(resumed.into_settled())
             }
