@@ -136,7 +136,7 @@ impl StripeReader {
             let ordered = begin >= UNIT as u64 && begin < set_end && set_end < at;
             let joined = match before {
                 0 => begin == UNIT as u64 && tail.position == 1,
-                before => before + UNIT as u64 == begin,
+                before => before.checked_add(UNIT as u64) == Some(begin),
             };
             if !follows || !ordered || !joined {
                 return Err(MediaError::Damaged("the tail of a set"));

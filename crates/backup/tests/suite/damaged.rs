@@ -1,7 +1,7 @@
 //! Media that are damaged, cut short, missing, exchanged or of something else.
 
 use crate::world::{Silent, World, insert, numbers, request, world};
-use furrow_backup::media::{BackupKey, Codec, KEY_BYTES};
+use furrow_backup::media::{BackupKey, ChunkHeader, Codec, KEY_BYTES, UNIT};
 use furrow_backup::{BackupError, BackupRequest, KeyRing, MediaSet, verify};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::{Access, Fill, Open, read_file, write_file};
@@ -173,6 +173,26 @@ fn missing_foreign_and_repeated_stripes_are_distinguished() {
     world.backup(&again).unwrap();
     put(&world, 1, &second);
     assert_eq!(number(&["d/b0.bak", "d/b1.bak", "d/b2.bak"]), 3258);
+}
+
+#[test]
+fn a_tail_that_names_places_behind_every_stripe_is_refused() {
+    let (world, request) = written(1, Codec::None);
+    let whole = stripe(&world, 0);
+    let at = whole.len() - UNIT;
+    for field in 0..3 {
+        for place in [u64::MAX, u64::MAX - UNIT as u64 + 1, 1 << 63, 1] {
+            let mut damaged = whole.clone();
+            let mut tail = ChunkHeader::decode(&damaged[at..]).unwrap();
+            tail.places[field] = place;
+            tail.encode(&mut damaged[at..]);
+            put(&world, 0, &damaged);
+            let refused = verified(&world, &request);
+            assert!(refused.is_err(), "field {field}, place {place}");
+        }
+    }
+    put(&world, 0, &whole);
+    assert_eq!(verified(&world, &request).unwrap(), 1);
 }
 
 #[test]
