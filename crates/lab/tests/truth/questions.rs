@@ -52,17 +52,33 @@ impl fmt::Display for Share {
     }
 }
 
+/// What `one` gives for each seed, in their order; all processors take part.
+fn over_seeds<T: Send>(trials: u64, one: impl Fn(u64) -> T + Sync) -> Vec<T> {
+    let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let mut found: Vec<(u64, Option<T>)> = (0..trials).map(|seed| (seed, None)).collect();
+    let share = found.len().div_ceil(workers).max(1);
+    furrow_io::thread::scope(|scope| {
+        for part in found.chunks_mut(share) {
+            let one = &one;
+            scope.spawn(move || {
+                part.iter_mut()
+                    .for_each(|(seed, it)| *it = Some(one(*seed)));
+            });
+        }
+    });
+    found.into_iter().filter_map(|(_, it)| it).collect()
+}
+
 /// Counts trials over seeds; `judge` gives `None` for a trial that does not count.
 fn count(
     what: String,
     limit: Limit,
     trial: &Trial,
     trials: u64,
-    judge: impl Fn(&Results) -> Option<bool>,
+    judge: impl Fn(&Results) -> Option<bool> + Sync,
 ) -> Share {
-    let judged: Vec<bool> = (0..trials)
-        .filter_map(|seed| judge(&trial.run(20_000 + seed)))
-        .collect();
+    let judged = over_seeds(trials, |seed| judge(&trial.run(20_000 + seed)));
+    let judged: Vec<bool> = judged.into_iter().flatten().collect();
     Share {
         what,
         seen: judged.iter().filter(|&&seen| seen).count(),
@@ -288,19 +304,7 @@ pub(crate) fn searches(trials: u64) -> Vec<Share> {
         Noise::Recorded,
     ] {
         for (name, step) in [("wide", 0.1), ("narrow", 0.025)] {
-            let mut of = Share {
-                what: format!("search, {name}, {noise:?}: within 2% of the best"),
-                seen: 0,
-                of: 0,
-                limit: Limit::AtLeast(0.9),
-            };
-            let mut costly = Share {
-                what: format!("search, {name}, {noise:?}: more than a third of the runs"),
-                seen: 0,
-                of: 0,
-                limit: Limit::AtMost(0.0),
-            };
-            for seed in 0..trials {
+            let found = over_seeds(trials, |seed| {
                 let mut stream = Stream::named(seed, "search");
                 let truth: Vec<f64> = (0..cells)
                     .map(|_| 100.0 * (step * stream.normal()).exp())
@@ -313,12 +317,21 @@ pub(crate) fn searches(trials: u64) -> Vec<Share> {
                 let results = trial.run(40_000 + seed);
                 let best = truth.iter().copied().fold(f64::INFINITY, f64::min);
                 let leader = leader(&results).unwrap_or(0);
-                of.seen += usize::from(truth[leader] <= 1.02 * best);
-                of.of += 1;
-                costly.seen += usize::from(3 * results.runs.len() > cells * 6);
-                costly.of += 1;
-            }
-            shares.extend([of, costly]);
+                let is_good = truth[leader] <= 1.02 * best;
+                (is_good, 3 * results.runs.len() > cells * 6)
+            });
+            shares.push(Share {
+                what: format!("search, {name}, {noise:?}: within 2% of the best"),
+                seen: found.iter().filter(|search| search.0).count(),
+                of: found.len(),
+                limit: Limit::AtLeast(0.9),
+            });
+            shares.push(Share {
+                what: format!("search, {name}, {noise:?}: more than a third of the runs"),
+                seen: found.iter().filter(|search| search.1).count(),
+                of: found.len(),
+                limit: Limit::AtMost(0.0),
+            });
         }
     }
     shares
