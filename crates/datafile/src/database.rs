@@ -182,7 +182,9 @@ impl<'s> Database<'s> {
             name: object.name.clone(),
             kind: object.kind,
             columns: self.table_columns(object.id),
-            row_count: rowsets.iter().map(|rowset| rowset.rcrows).sum(),
+            row_count: rowsets
+                .iter()
+                .fold(0, |sum, r| sum.saturating_add(r.rcrows)),
             is_heap: first.idminor == 0,
             rowsets,
         })

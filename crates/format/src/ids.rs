@@ -120,9 +120,9 @@ impl RowId {
 }
 
 impl ExtentNo {
-    /// First page of the extent.
+    /// First page of the extent; the last page number for an extent that no file can have.
     pub fn first_page(self) -> PageNo {
-        PageNo(self.0 * EXTENT_PAGES)
+        PageNo(self.0.saturating_mul(EXTENT_PAGES))
     }
 }
 

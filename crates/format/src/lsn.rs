@@ -35,6 +35,12 @@ impl Lsn {
         Some(Lsn(word))
     }
 
+    /// The number behind this one; the largest has none, and is its own.
+    #[must_use]
+    pub const fn next(self) -> Lsn {
+        Lsn(self.0.saturating_add(1))
+    }
+
     /// Sequence number of the virtual log file.
     pub const fn vlf(self) -> u32 {
         (self.0 >> (BLOCK_BITS + SLOT_BITS)) as u32

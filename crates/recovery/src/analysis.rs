@@ -65,10 +65,19 @@ struct Seen {
     deltas: HashMap<RowsetId, i64>,
 }
 
+/// Adds to a count of rows. One that a damaged log makes too large is wrong, as its log is.
+fn add(counts: &mut HashMap<RowsetId, i64>, rowset: RowsetId, by: i64) {
+    let sum = counts.entry(rowset).or_default();
+    *sum = sum.wrapping_add(by);
+}
+
 impl Seen {
     fn record(&mut self, record: &OwnedRecord, checkpoint: Lsn) -> Result<(), RecoveryError> {
         let (view, lsn) = (record.get(), record.lsn);
-        self.next_txn = self.next_txn.max(view.txn.0 + 1);
+        let what = "the number of a transaction";
+        let behind = view.txn.0.checked_add(1);
+        let behind = behind.ok_or(RecoveryError::BadRecord { lsn, what })?;
+        self.next_txn = self.next_txn.max(behind);
         self.others += 1;
         match view.kind {
             RecordKind::Change | RecordKind::Compensation => {
@@ -86,7 +95,7 @@ impl Seen {
                 let body = CommitBody::decode(view.redo);
                 let body = body.ok_or(RecoveryError::BadRecord { lsn, what })?;
                 for (rowset, by) in body.deltas {
-                    *self.deltas.entry(rowset).or_default() += by;
+                    add(&mut self.deltas, rowset, by);
                 }
                 self.active.remove(&view.txn);
                 self.ended.insert(view.txn);
@@ -193,7 +202,7 @@ pub fn analyse(
     );
     let counts = seen.counts.map(|mut counts| {
         for (rowset, by) in seen.deltas {
-            *counts.entry(rowset).or_default() += by;
+            add(&mut counts, rowset, by);
         }
         counts
     });

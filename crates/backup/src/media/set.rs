@@ -268,6 +268,8 @@ impl SetInfo {
 
     /// Reads the text.
     pub fn decode(text: &[u8]) -> Option<SetInfo> {
-        serde_json::from_slice(text).ok()
+        let info: SetInfo = serde_json::from_slice(text).ok()?;
+        // Something follows each record.
+        (info.last_lsn < u64::MAX).then_some(info)
     }
 }

@@ -82,6 +82,18 @@ impl Shared {
     }
 }
 
+/// A reader of a stripe that ends, also by a panic: nothing waits for it.
+struct Ended<'s> {
+    shared: &'s Shared,
+    stripe: usize,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.shared.reach(self.stripe, u32::MAX);
+    }
+}
+
 impl Copying<'_> {
     /// Copies a set.
     pub(super) fn run(
@@ -107,10 +119,10 @@ impl Copying<'_> {
                 let (task, shared) = (leader.child(at as u16 + 1), &shared);
                 let work = move || {
                     let _entered = task::enter(&task);
+                    let _ended = Ended { shared, stripe: at };
                     if let Err(error) = self.stripe((at, stripe), (place, chunks), shared) {
                         shared.fail(error);
                     }
-                    shared.reach(at, u32::MAX);
                 };
                 if let Err(e) = thread::spawn_scoped(scope, "restore reader", work) {
                     shared.fail(EngineError::Thread(e).into());
@@ -143,7 +155,7 @@ impl Copying<'_> {
             let expected = match number {
                 0 => kind == ChunkKind::Begin,
                 n if n == chunks => kind == ChunkKind::End,
-                n if n == chunks + 1 => kind == ChunkKind::Tail,
+                n if n - 1 == chunks => kind == ChunkKind::Tail,
                 _ => matches!(kind, ChunkKind::Pages | ChunkKind::Log),
             };
             if !expected {
@@ -196,7 +208,7 @@ impl Copying<'_> {
     fn check(&self, first: PageId, pages: &[u8]) -> Result<(), Fault> {
         for (at, page) in pages.chunks_exact(PAGE_SIZE).enumerate() {
             let id = PageId {
-                page: PageNo(first.page.0 + at as u32),
+                page: PageNo(first.page.0.saturating_add(at as u32)),
                 ..first
             };
             let Some(page) = page.first_chunk::<PAGE_SIZE>() else {

@@ -77,7 +77,7 @@ pub(super) fn ended(
         }
     };
     Ok(RestoreReport {
-        pages: files.iter().map(|f| f.pages).sum(),
+        pages: files.iter().fold(0, |sum, f| sum.saturating_add(f.pages)),
         info,
         database,
         elapsed_us: restored.begun.elapsed_us(),

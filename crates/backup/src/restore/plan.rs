@@ -59,7 +59,7 @@ pub(super) fn may_restore(
 pub(super) fn follows(info: &SetInfo, restoring: &Restoring) -> Result<(), BackupError> {
     let applied = restoring.applied();
     let shown = |lsn: u64| Lsn(lsn).to_numeric().to_string().into();
-    let next = applied.0 + 1;
+    let next = applied.next().0;
     if info.first_lsn > next {
         return Err(BackupError::refused(
             4305,

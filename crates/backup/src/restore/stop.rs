@@ -57,13 +57,13 @@ pub(super) fn find(
     applied: Lsn,
 ) -> Result<Stops, BackupError> {
     if let StopPoint::Lsn { lsn, inclusive } = point
-        && lsn.0 + u64::from(*inclusive) <= applied.0
+        && lsn.0.saturating_add(u64::from(*inclusive)) <= applied.0
     {
         return Err(BackupError::refused(4335, &[]));
     }
     // The record in place is the last one.
     if matches!(point, StopPoint::Lsn { lsn, inclusive: true } if *lsn == applied) {
-        return Ok(Stops::Before(Lsn(applied.0 + 1)));
+        return Ok(Stops::Before(applied.next()));
     }
     let search = StopSearch::new(point.clone());
     let copying = Copying {

@@ -98,7 +98,9 @@ impl Target {
             .first()
             .and_then(Option::as_ref)
             .filter(|_| !request.init);
-        self.position = append.map_or(1, |found| found.sets + 1);
+        let full = "more than 65535 backup sets on one media set. Use INIT, or another file";
+        let behind = append.map_or(Some(1), |found| found.sets.checked_add(1));
+        self.position = behind.ok_or_else(|| BackupError::unsupported(full))?;
         let kept = found
             .first()
             .and_then(Option::as_ref)

@@ -131,7 +131,7 @@ impl Plan {
         let mut node = level(columns, &none, true);
         let header = if data { 4 } else { 1 };
         leaf.fixed_end = leaf.fixed_end.max(header);
-        node.fixed_end = node.fixed_end.max(1) + 6;
+        node.fixed_end = node.fixed_end.max(1).saturating_add(6);
         let known = |planned: u16, stated: i32| match u16::try_from(stated) {
             Ok(stated) if stated > 0 => stated,
             _ => planned,

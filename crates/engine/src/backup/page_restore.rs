@@ -182,7 +182,7 @@ impl Database {
         self.check()?;
         let stage = self.stage.lock();
         let shown = |lsn: Lsn| lsn.to_numeric().to_string().into();
-        let next = |staged: &StagedPage| Lsn(staged.applied.0 + 1);
+        let next = |staged: &StagedPage| staged.applied.next();
         let least = stage.0.values().map(next).min().unwrap_or(Lsn::MAX);
         if first_lsn > least {
             let args = [shown(first_lsn), shown(least)];
@@ -233,7 +233,7 @@ impl Database {
 
     /// 4318 unless every page goes on where the log of the database is held from.
     fn reaches(&self, stage: &PageStage, chain: Lsn) -> Result<(), EngineError> {
-        let short = |s: &(&PageId, &StagedPage)| s.1.applied.0 + 1 < chain.0;
+        let short = |s: &(&PageId, &StagedPage)| s.1.applied.next() < chain;
         let Some((page, staged)) = stage.0.iter().find(short) else {
             return Ok(());
         };

@@ -113,7 +113,7 @@ impl StopSearch {
     pub fn found(&self, last: Lsn) -> Result<Option<Lsn>, EngineError> {
         let seen = self.seen.lock();
         // What stops behind the last record has come to its point, too.
-        let stop = seen.stop.filter(|stop| stop.0 <= last.0 + 1);
+        let stop = seen.stop.filter(|stop| *stop <= last.next());
         if seen
             .untimed
             .is_some_and(|lsn| stop.is_none_or(|stop| lsn < stop))

@@ -89,7 +89,7 @@ pub(crate) fn write_back(
         pair.save_fixed_pages()?;
         greatest = greatest.max(pair.write()?);
     }
-    let boot_lsn = Lsn(greatest.0 + 1);
+    let boot_lsn = greatest.next();
     let mut read_only = false;
     for pair in &pairs {
         read_only |= pair.settle(boot_lsn)?;
@@ -187,7 +187,7 @@ impl Pair {
                 PageNo(0) => {
                     let bad =
                         |e: furrow_format::FileHeaderError| EngineError::Damaged(e.to_string());
-                    FileHeader::set_max_lsn(page, Lsn(boot_lsn.0 + 1)).map_err(bad)?;
+                    FileHeader::set_max_lsn(page, boot_lsn.next()).map_err(bad)?;
                 }
                 _ => read_only = settle_boot(page, boot_lsn),
             }

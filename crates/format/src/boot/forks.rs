@@ -35,10 +35,11 @@ impl Forks {
         Forks(vec![Fork { id, first }])
     }
 
-    /// These forks, the present one first. What does not go back in the log is left out.
+    /// These forks, the present one first. What does not go back in the log is left out, and the oldest of
+    /// more than a database can have.
     pub fn of(forks: impl IntoIterator<Item = Fork>) -> Forks {
         let mut all: Vec<Fork> = Vec::new();
-        for fork in forks {
+        for fork in forks.into_iter().take(MOST_FORKS) {
             match all.last() {
                 Some(last) if fork.first >= last.first => break,
                 _ => all.push(fork),
@@ -86,7 +87,7 @@ impl Forks {
     /// With a fork that begins behind the record `last`: forks that begin there or later never were.
     #[must_use]
     pub fn renewed(&self, id: Guid, last: Lsn) -> Forks {
-        let first = Lsn(last.0 + 1);
+        let first = last.next();
         let old = self.0.iter().filter(|fork| fork.first < first);
         let mut all = vec![Fork { id, first }];
         all.extend(old.take(MOST_FORKS - 1));

@@ -272,7 +272,7 @@ impl Plan {
         let mut orders: Vec<Vec<usize>> = Vec::new();
         let rounds = if self.search { ROUNDS_PER_BLOCK } else { 1 };
         for until in self.extended_at.iter().chain([&self.blocks]) {
-            let more = (rounds * until) as usize;
+            let more = rounds.saturating_mul(*until) as usize;
             let more = more.saturating_sub(orders.len());
             let seed = self.seed.wrapping_add(orders.len() as u64);
             orders.extend(block_orders(self.arms(), more, seed));

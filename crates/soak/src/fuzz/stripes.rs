@@ -176,7 +176,7 @@ impl Stripe {
                 (at, number) = (chunk.next, number + 1);
             }
             // The end and the tail are not counted.
-            if number != expected + 2 {
+            if number.checked_sub(2) != Some(expected) {
                 return None;
             }
             chunks += number;

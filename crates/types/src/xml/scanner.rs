@@ -74,6 +74,10 @@ impl<'b> Input<'b> {
     }
 }
 
+/// Most bytes of names that are put together from a prefix and a local part. A few bytes of a value can ask
+/// for thousands each.
+const MOST_JOINED_BYTES: usize = 16 << 20;
+
 /// A name as it is written, with what its prefix must mean. A few bytes of a value can repeat it many times,
 /// so its parts are shared.
 #[derive(Clone, Default)]
@@ -89,6 +93,8 @@ struct Name {
 struct Names {
     texts: Vec<Rc<str>>,
     qualified: Vec<Name>,
+    /// Bytes of qualified names that were put together.
+    joined_bytes: usize,
 }
 
 /// What prefixes mean, the innermost declaration last.
@@ -124,6 +130,7 @@ impl Names {
         Names {
             texts: vec![Rc::default()],
             qualified: vec![Name::default()],
+            joined_bytes: 0,
         }
     }
 
@@ -163,12 +170,18 @@ impl Names {
                 uri,
                 ..Name::default()
             },
-            _ => Name {
-                written: format!("{prefix}:{local}").into(),
-                prefix,
-                uri,
-                declares: None,
-            },
+            _ => {
+                self.joined_bytes += prefix.len() + local.len();
+                if self.joined_bytes > MOST_JOINED_BYTES {
+                    return None;
+                }
+                Name {
+                    written: format!("{prefix}:{local}").into(),
+                    prefix,
+                    uri,
+                    declares: None,
+                }
+            }
         };
         self.qualified.push(name);
         Some(())
