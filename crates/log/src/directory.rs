@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use crate::LogError;
-use crate::layout::{FIRST_VLF_OFFSET, put, u32_at, u64_at};
+use crate::layout::{FIRST_VLF_OFFSET, SECTOR, put, u32_at, u64_at};
 use furrow_format::Lsn;
 use furrow_io::{AlignedBuf, File, IoError, WriteRun, read_around};
 use std::io::IoSlice;
@@ -28,6 +28,7 @@ const RUN_BYTES: usize = 12;
 /// | 40-43 | CRC-32C of the copy, this field taken as zero |
 /// | 44-47 | 1 while blocks of a log backup are put in, else 0 |
 /// | 48-55 | LSN where the last completed checkpoint begins: recovery reads from there |
+/// | 56-63 | while blocks of a log backup are put in, the last record before them |
 /// | 64-.. | VLF runs: size in bytes u64, count u32 |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Directory {
@@ -37,8 +38,9 @@ pub(crate) struct Directory {
     pub binding: [u8; 16],
     /// Blocks are padded to this many bytes.
     pub sector: u32,
-    /// Whether blocks of a log backup are being put in: some may lie behind the end, in no order.
-    pub(crate) growing: bool,
+    /// While blocks of a log backup are being put in, the last record that was there before. Some of the
+    /// blocks may lie behind the end, in no order.
+    pub(crate) growing: Option<Lsn>,
     /// Where the last completed checkpoint begins; zero before the first.
     pub(crate) checkpoint: Lsn,
     /// Sizes of the VLFs in file order: (size in bytes, how many in a row).
@@ -53,7 +55,9 @@ impl Directory {
     pub(crate) fn push(&mut self, size: u64, count: u32) -> Result<(), LogError> {
         let full = self.runs.len() == Self::MAX_RUNS;
         match self.runs.last_mut() {
-            Some(last) if last.0 == size => last.1 += count,
+            Some(last) if last.0 == size => {
+                last.1 = last.1.checked_add(count).ok_or(LogError::TooManyVlfs)?;
+            }
             _ if full => return Err(LogError::TooManyVlfs),
             _ => self.runs.push((size, count)),
         }
@@ -108,7 +112,13 @@ impl Directory {
         put(&mut bytes, 16, &self.binding);
         put(&mut bytes, 32, &self.sector.to_le_bytes());
         put(&mut bytes, 36, &(self.runs.len() as u32).to_le_bytes());
-        put(&mut bytes, 44, &u32::from(self.growing).to_le_bytes());
+        put(
+            &mut bytes,
+            44,
+            &u32::from(self.growing.is_some()).to_le_bytes(),
+        );
+        let before = self.growing.unwrap_or(Lsn::ZERO);
+        put(&mut bytes, 56, &before.0.to_le_bytes());
         put(&mut bytes, 48, &self.checkpoint.0.to_le_bytes());
         for (i, (size, count)) in self.runs.iter().enumerate() {
             put(
@@ -148,14 +158,38 @@ impl Directory {
             let at = DIRECTORY_HEAD_BYTES + i * RUN_BYTES;
             Some((u64_at(bytes, at)?, u32_at(bytes, at + 8)?))
         };
-        Some(Directory {
+        let directory = Directory {
             version: u64_at(bytes, 8)?,
             binding: *bytes.get(16..)?.first_chunk()?,
             sector: u32_at(bytes, 32)?,
-            growing: u32_at(bytes, 44)? != 0,
+            growing: match u32_at(bytes, 44)? {
+                0 => None,
+                _ => Some(Lsn(u64_at(bytes, 56)?)),
+            },
             checkpoint: Lsn(u64_at(bytes, 48)?),
             runs: (0..runs).map(run).collect::<Option<_>>()?,
-        })
+        };
+        directory.is_sane().then_some(directory)
+    }
+
+    /// Whether a log can be like that: what is computed from these numbers overflows nowhere, and the VLFs
+    /// have numbers.
+    fn is_sane(&self) -> bool {
+        let sized =
+            |run: &(u64, u32)| run.0 >= SECTOR as u64 && run.0.is_multiple_of(SECTOR as u64);
+        let bytes = self
+            .runs
+            .iter()
+            .try_fold(FIRST_VLF_OFFSET, |sum, &(size, n)| {
+                sum.checked_add(size.checked_mul(u64::from(n))?)
+            });
+        let vlfs: u64 = self.runs.iter().map(|run| u64::from(run.1)).sum();
+        self.sector.is_power_of_two()
+            && (512..=4096).contains(&self.sector)
+            && self.runs.iter().all(sized)
+            && bytes.is_some()
+            && vlfs <= u64::from(Lsn::MAX_VLF)
+            && self.version < u64::MAX
     }
 
     /// Identity that blocks carry, so that blocks of another log are never taken for ours.
@@ -257,12 +291,45 @@ mod tests {
     use furrow_io::{Access, Fill, MemoryVolume, Open, Volume};
 
     #[test]
+    fn numbers_that_no_log_has_are_no_directory() {
+        let sound = Directory {
+            version: 1,
+            binding: [7; 16],
+            sector: 512,
+            growing: None,
+            checkpoint: Lsn::ZERO,
+            runs: vec![(8192, 3)],
+        };
+        let sealed = |at: usize, value: &[u8]| {
+            let mut bytes = sound.encode();
+            put(&mut bytes, at, value);
+            put(&mut bytes, 40, &[0; 4]);
+            let crc = crc32c::crc32c(&bytes);
+            put(&mut bytes, 40, &crc.to_le_bytes());
+            Directory::decode(&bytes)
+        };
+        assert_eq!(sealed(32, &512_u32.to_le_bytes()), Some(sound.clone()));
+        let max = u64::MAX.to_le_bytes();
+        let strange: [(usize, &[u8]); 6] = [
+            (8, &max),
+            (32, &0_u32.to_le_bytes()),
+            (32, &8192_u32.to_le_bytes()),
+            (64, &max),
+            (64, &0_u64.to_le_bytes()),
+            (72, &u32::MAX.to_le_bytes()),
+        ];
+        for (at, value) in strange {
+            assert_eq!(sealed(at, value), None, "{value:?} at {at}");
+        }
+    }
+
+    #[test]
     fn a_directory_round_trips_and_merges_equal_growth() {
         let mut dir = Directory {
             version: 5,
             binding: [9; 16],
             sector: 4096,
-            growing: true,
+            growing: Some(Lsn(7)),
             checkpoint: Lsn(77),
             runs: vec![(1 << 20, 4)],
         };
@@ -290,7 +357,7 @@ mod tests {
             version: 1,
             binding: [9; 16],
             sector: 4096,
-            growing: true,
+            growing: Some(Lsn(7)),
             checkpoint: Lsn::ZERO,
             runs: vec![(1 << 20, 1)],
         };

@@ -10,11 +10,15 @@ use crate::reader::read_block;
 use crate::{LogError, LogScan, OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
-use furrow_io::{AlignedBuf, File, Fill};
+use furrow_io::{AlignedBuf, File, Fill, IoErrorKind, read_around};
 use std::sync::Arc;
 
 /// VLFs that a log needs beside those that hold its blocks.
 const SPARE_VLFS: u64 = 1;
+/// Most VLFs that are added to make a file as long as it was.
+const MOST_SPARE_VLFS: u64 = 256;
+/// No log has a VLF as large as this: block offsets end at 8 GB.
+const MOST_VLF_BYTES: u64 = 16 << 30;
 /// How much is made zero at once.
 const ZERO_BYTES: usize = 1 << 20;
 
@@ -29,8 +33,19 @@ pub struct LogImage {
     stop: Lsn,
     /// The last record that was in place, or was written.
     last: AtomicU64,
-    /// Whether blocks may lie behind the last record: an extension that was interrupted has left them.
-    strays: bool,
+    /// The last record that was in place.
+    kept: Lsn,
+    behind: Behind,
+}
+
+/// What may lie behind the last record of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Behind {
+    Nothing,
+    /// What an extension that was interrupted has left, in no order: it was never the log's.
+    Strays,
+    /// Records that were in place, behind a block that cannot be read any more.
+    Lost,
 }
 
 impl LogImage {
@@ -40,8 +55,7 @@ impl LogImage {
         let follow = vlfs
             .windows(2)
             .all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
-        let sized = |v: &(u32, u64)| v.1 >= SECTOR as u64 && v.1.is_multiple_of(SECTOR as u64);
-        let sane = follow && vlfs.iter().all(sized) && sector.is_power_of_two();
+        let sane = follow && vlfs.iter().all(is_sane) && sector.is_power_of_two();
         match sane && (512..=4096).contains(&sector) && first.0 != 0 {
             true => Ok(()),
             false => Err(LogError::Missing(
@@ -64,7 +78,7 @@ impl LogImage {
             version: 1,
             binding,
             sector,
-            growing: false,
+            growing: None,
             checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
@@ -72,15 +86,19 @@ impl LogImage {
             .iter()
             .try_for_each(|&(_, size)| directory.push(size, 1));
         let largest = vlfs.iter().map(|v| v.1).max().unwrap_or(0);
-        let no_spare = directory.runs.len() == Directory::MAX_RUNS
-            && directory.runs.last().is_some_and(|last| last.0 != largest);
+        let no_spare = directory.runs.len() == Directory::MAX_RUNS;
         if own.is_err() || no_spare {
             // Only a block's place within its VLF matters: a larger VLF holds it as well.
             directory.runs = vec![(largest, vlfs.len() as u32)];
         }
         let missing = least_bytes.saturating_sub(directory.file_bytes());
-        let spare = missing.div_ceil(largest).max(SPARE_VLFS);
-        directory.push(largest, u32::try_from(spare).unwrap_or(u32::MAX))?;
+        let size = missing
+            .div_ceil(MOST_SPARE_VLFS)
+            .next_multiple_of(SECTOR as u64);
+        let size = largest.max(size);
+        let spare = missing.div_ceil(size).max(SPARE_VLFS);
+        debug_assert!(spare <= MOST_SPARE_VLFS, "{spare} spare VLFs");
+        directory.push(size, spare as u32)?;
         file.resize(directory.file_bytes(), Fill::Allocate)?;
         let mut seqs: Vec<u32> = vlfs.iter().map(|v| v.0).collect();
         seqs.resize(directory.vlfs().len(), 0);
@@ -90,7 +108,8 @@ impl LogImage {
             seqs,
             stop: Lsn::MAX,
             last: AtomicU64::new(0),
-            strays: false,
+            behind: Behind::Nothing,
+            kept: Lsn::ZERO,
         })
     }
 
@@ -108,33 +127,40 @@ impl LogImage {
     ) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
-        let mut strays = false;
-        loop {
+        let broken = loop {
             match scan.next_record() {
                 Ok(Some(record)) => {
                     see(&record);
                     end = record.lsn;
                 }
-                Ok(None) => break,
-                // More was being put in when the system stopped, in no order.
-                Err(LogError::Damaged(_)) => {
-                    strays = true;
-                    break;
-                }
-                Err(error) => return Err(error),
+                Ok(None) => break None,
+                Err(error) => break Some(error),
             }
-        }
+        };
         let (_, directory, mut seqs, _) = scan.into_parts();
-        strays |= directory.growing;
-        let behind = |seq: &&mut u32| strays && **seq > end.vlf();
-        seqs.iter_mut().filter(behind).for_each(|seq| *seq = 0);
+        let behind = match (broken, directory.growing) {
+            (None, None) => Behind::Nothing,
+            (Some(LogError::Damaged(_)), None) => Behind::Lost,
+            (None | Some(LogError::Damaged(_)), Some(before)) if end < before => Behind::Lost,
+            (None | Some(LogError::Damaged(_)), Some(_)) => Behind::Strays,
+            // A power loss may have made a sector of what was being put in unreadable.
+            (Some(LogError::Io(e)), Some(before))
+                if end >= before && matches!(e.kind, IoErrorKind::Os(..)) =>
+            {
+                Behind::Strays
+            }
+            (Some(error), _) => return Err(error),
+        };
+        let is_behind = |seq: &&mut u32| behind != Behind::Nothing && **seq > end.vlf();
+        seqs.iter_mut().filter(is_behind).for_each(|seq| *seq = 0);
         let image = LogImage {
             file,
             directory,
             seqs,
             stop: Lsn::MAX,
             last: AtomicU64::new(end.0),
-            strays,
+            behind,
+            kept: end,
         };
         Ok((image, end))
     }
@@ -142,12 +168,12 @@ impl LogImage {
     /// Adds space for more VLFs (number, size); the first of them may be there already.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
         let (directory, seqs) = self.extended(vlfs)?;
-        self.erase_strays()?;
+        self.erase_behind()?;
         let bytes = directory.file_bytes().max(self.file.len_bytes()?);
         self.file.resize(bytes, Fill::Allocate)?;
         (self.directory, self.seqs) = (directory, seqs);
         // Durable before any block: after a crash the blocks are looked for where they lie.
-        self.directory.growing = true;
+        self.directory.growing = Some(self.kept);
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
@@ -170,7 +196,7 @@ impl LogImage {
         let mut last = seqs.iter().copied().max().unwrap_or(0);
         for &(seq, size) in vlfs.iter().filter(|v| v.0 > last).collect::<Vec<_>>() {
             let next = last.checked_add(1) == Some(seq);
-            if !next || size < SECTOR as u64 || !size.is_multiple_of(SECTOR as u64) {
+            if !next || !is_sane(&(seq, size)) {
                 return Err(LogError::Missing(Lsn::new(seq, 0, 0).unwrap_or(Lsn::ZERO)));
             }
             largest = largest.max(size);
@@ -220,6 +246,11 @@ impl LogImage {
         self.stop = stop;
     }
 
+    /// Whether records are left out.
+    pub fn is_stopped(&self) -> bool {
+        self.stop != Lsn::MAX
+    }
+
     /// Makes the log end before [`LogImage::stop_at`], whatever was written behind it before.
     pub fn cut(&self) -> Result<(), LogError> {
         match self.stop {
@@ -228,25 +259,40 @@ impl LogImage {
         }
     }
 
-    /// Ends an extension that was interrupted, durably: the log ends where its records end.
+    /// Whether an extension was interrupted: its blocks may be put in again, or given up.
+    pub fn is_interrupted(&self) -> bool {
+        self.behind == Behind::Strays
+    }
+
+    /// Ends an extension that was interrupted, durably: the log ends where its records end. A damaged log
+    /// stays as it is, for recovery to refuse: what it had is lost. [`LogError::Damaged`] where recovery
+    /// would not see that.
     pub fn give_up_extension(&mut self) -> Result<(), LogError> {
-        if !self.strays {
+        if self.directory.growing.is_none() {
             return Ok(());
         }
-        self.erase_strays()?;
+        self.give_up_strays()?;
         self.file.sync()?;
-        self.directory.growing = false;
+        self.directory.growing = None;
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
 
-    /// Erases what an interrupted extension has left: it may be of another recovery fork than what comes.
-    fn erase_strays(&mut self) -> Result<(), LogError> {
-        if !std::mem::take(&mut self.strays) {
+    fn give_up_strays(&mut self) -> Result<(), LogError> {
+        match (self.behind, self.directory.growing) {
+            (Behind::Lost, Some(_)) => Err(LogError::Damaged(self.last_lsn())),
+            (Behind::Strays, _) => self.erase_behind(),
+            (Behind::Lost | Behind::Nothing, _) => Ok(()),
+        }
+    }
+
+    /// Erases what lies behind the last record. What an interrupted extension has left may be of another
+    /// recovery fork than what comes; what is lost comes again.
+    fn erase_behind(&mut self) -> Result<(), LogError> {
+        if std::mem::replace(&mut self.behind, Behind::Nothing) == Behind::Nothing {
             return Ok(());
         }
-        debug_assert_eq!(self.stop, Lsn::MAX, "nothing is left out yet");
-        self.erase_from(Lsn(self.last_lsn().0 + 1))?;
+        self.erase_from(self.last_lsn().next())?;
         zero(
             &*self.file,
             (self.directory.file_bytes(), self.file.len_bytes()?),
@@ -275,8 +321,8 @@ impl LogImage {
     /// Writes a block at its place. Several threads may do this side by side.
     pub fn write(&self, block: &[u8]) -> Result<Lsn, LogError> {
         debug_assert!(
-            !self.strays,
-            "what is left of an earlier extension goes first"
+            self.behind == Behind::Nothing,
+            "what lies behind the end goes first"
         );
         let bad = || LogError::Missing(Lsn(u64_at(block, 16).unwrap_or(0)));
         let stated = u64_at(block, 32).ok_or_else(bad)?;
@@ -289,7 +335,9 @@ impl LogImage {
             // A log backup may begin before the full backup that it is restored behind.
             return Ok(header.lsn);
         }
-        if header.lsn >= self.stop {
+        // A block in place is not written again: a power loss may tear what is being written.
+        let is_kept = header.lsn.0 + u64::from(header.records) <= self.kept.0;
+        if header.lsn >= self.stop || is_kept {
             return Ok(header.lsn);
         }
         let (block, header) = match header.lsn.0 + u64::from(header.records) < self.stop.0 {
@@ -323,12 +371,20 @@ impl LogImage {
 
     /// Makes the blocks durable, then the directory: recovery begins at `checkpoint`.
     pub fn finish(mut self, checkpoint: Lsn) -> Result<(), LogError> {
+        // Of an extension before this restore, which put nothing in.
+        self.give_up_strays()?;
         self.file.sync()?;
         self.directory.checkpoint = checkpoint;
-        self.directory.growing = false;
+        self.directory.growing = None;
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
+}
+
+/// Whether a log can have a VLF of this number and size.
+fn is_sane(&(seq, size): &(u32, u64)) -> bool {
+    let sizes = SECTOR as u64..=MOST_VLF_BYTES;
+    seq <= Lsn::MAX_VLF && sizes.contains(&size) && size.is_multiple_of(SECTOR as u64)
 }
 
 /// Adds a VLF of at least `size` bytes. The last run of sizes has the largest size so far, and takes all VLFs
@@ -362,14 +418,14 @@ fn shortened(block: &[u8], header: BlockHeader, stop: Lsn) -> Option<(&[u8], Blo
     Some((block.get(..used)?, header))
 }
 
-/// Writes zeros over a span of a file, where there are none.
+/// Writes zeros over a span of a file, where there are none, or nothing can be read.
 fn zero(file: &dyn File, (from, end): (u64, u64)) -> Result<(), LogError> {
     let mut at = from;
     while at < end {
         let len = (end - at).min(ZERO_BYTES as u64) as usize;
         let mut bytes = AlignedBuf::new(len);
-        file.read_at(at, &mut bytes)?;
-        if bytes.iter().any(|&b| b != 0) {
+        let unreadable = read_around(file, at, &mut bytes)?;
+        if !unreadable.is_empty() || bytes.iter().any(|&b| b != 0) {
             file.write_at(at, &AlignedBuf::new(len))?;
         }
         at += len as u64;
@@ -403,8 +459,28 @@ mod tests {
         assert_eq!(image.directory.runs.len(), Directory::MAX_RUNS);
     }
 
+    #[test]
+    fn sizes_that_no_log_has_are_refused_and_small_ones_make_few_spare_vlfs() {
+        let strange = [(1, 1 << 63), (1, 0), (1, 1000), (Lsn::MAX_VLF + 1, 8192)];
+        for vlf in strange {
+            assert!(LogImage::check(512, &[vlf]).is_err(), "{vlf:?}");
+        }
+        let volume = MemoryVolume::new();
+        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
+        let image = LogImage::create(file.unwrap(), [9; 16], 512, &[(1, 512)], 64 << 20);
+        let image = image.unwrap();
+        assert!(image.directory.vlfs().len() <= 1 + MOST_SPARE_VLFS as usize);
+        assert!(image.directory.file_bytes() >= 64 << 20);
+        assert!(image.may_extend(&[(2, 1 << 63)]).is_err());
+    }
+
     /// The first block of a VLF, with one record.
     fn block(seq: u32) -> Vec<u8> {
+        block_behind(seq, Lsn::ZERO)
+    }
+
+    /// One that was written when all before `durable` was.
+    fn block_behind(seq: u32, durable: Lsn) -> Vec<u8> {
         let record = Record::system(crate::RecordKind::Commit, &[]);
         let mut bytes = vec![0; BLOCK_HEADER_BYTES];
         bytes.extend_from_slice(&record.header());
@@ -415,7 +491,7 @@ mod tests {
             lsn: Lsn::new(seq, 0, 0).unwrap(),
             prev: Lsn::new(seq - 1, 0, 0).unwrap_or(Lsn::ZERO),
             log_id: 7,
-            durable: Lsn::ZERO,
+            durable,
         };
         header.seal(&mut bytes);
         bytes
@@ -434,7 +510,7 @@ mod tests {
         image.write(&block(2)).unwrap();
         image.finish(first).unwrap();
         let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!((image.strays, end.vlf()), (false, 2));
+        assert_eq!((image.behind, end.vlf()), (Behind::Nothing, 2));
     }
 
     #[test]
@@ -474,17 +550,126 @@ mod tests {
         assert_eq!(again, end);
         drop(image);
         let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert!(!image.strays, "it was given up");
+        assert_eq!(image.behind, Behind::Nothing, "it was given up");
         image.extend(&vlfs(1..4)).unwrap();
         image.write(&block(3)).unwrap();
         drop(image);
         let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
         assert_eq!(again, end);
-        assert!(image.strays);
+        assert!(image.is_interrupted());
+        image.stop_at(Lsn::new(3, 0, 0).unwrap());
         image.extend(&vlfs(1..3)).unwrap();
         image.write(&block(2)).unwrap();
         image.finish(first).unwrap();
         let (_, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
         assert_eq!(end.vlf(), 2, "what was left of VLF 3 is gone");
+    }
+
+    #[test]
+    fn a_restore_that_puts_nothing_in_leaves_nothing_of_an_extension_before_it() {
+        let volume = MemoryVolume::new();
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let vlfs = |seqs: std::ops::Range<u32>| seqs.map(|s| (s, 8192)).collect::<Vec<_>>();
+        let image = LogImage::create(open(Open::Create), [9; 16], 512, &vlfs(1..2), 1 << 16);
+        let image = image.unwrap();
+        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
+        image.finish(first).unwrap();
+        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.extend(&vlfs(1..4)).unwrap();
+        image.write(&block(3)).unwrap();
+        drop(image);
+        let (image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.finish(first).unwrap();
+        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!(image.behind, Behind::Nothing);
+        image.extend(&vlfs(1..4)).unwrap();
+        image.write(&block(2)).unwrap();
+    }
+
+    /// A log with the blocks of two VLFs, and what lies there at the second one.
+    fn two_blocks(volume: &MemoryVolume) -> (Lsn, u64, Lsn) {
+        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
+        let vlfs = [(1, 8192), (2, 8192)];
+        let image = LogImage::create(file.unwrap(), [9; 16], 512, &vlfs, 0).unwrap();
+        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
+        let second = image.write(&block(2)).unwrap();
+        let at = image.place(2).unwrap().0;
+        image.finish(first).unwrap();
+        (first, at, second)
+    }
+
+    #[test]
+    fn records_that_were_in_place_are_not_erased_as_those_of_an_interrupted_extension() {
+        for is_proved in [false, true] {
+            let volume = MemoryVolume::new();
+            let (first, second_at, second) = two_blocks(&volume);
+            let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+            let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+            image.extend(&[(2, 8192), (3, 8192)]).unwrap();
+            if is_proved {
+                image.write(&block_behind(3, second)).unwrap();
+            }
+            drop(image);
+            let file = open(Open::Existing);
+            file.write_at(second_at, &AlignedBuf::new(SECTOR)).unwrap();
+            drop(file);
+            let bytes = || furrow_io::read_all(&*open(Open::ReadOnly)).unwrap();
+            let before = bytes();
+            let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+            assert!(end == first && !image.is_interrupted());
+            let lost = image.give_up_extension().unwrap_err();
+            assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
+            let lost = image.finish(first).unwrap_err();
+            assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
+            assert!(bytes() == before, "a damaged log was changed");
+            // The log comes again.
+            let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+            image.extend(&[(2, 8192), (3, 8192)]).unwrap();
+            image.write(&block(2)).unwrap();
+            image.finish(first).unwrap();
+            let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+            assert_eq!((image.behind, end.vlf()), (Behind::Nothing, 2));
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_in_place_is_not_written_again() {
+        let volume = MemoryVolume::new();
+        two_blocks(&volume);
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.extend(&[(1, 8192), (2, 8192), (3, 8192)]).unwrap();
+        let (at, _) = image.place(2).unwrap();
+        let marked = AlignedBuf::copy_of(&[7; SECTOR]);
+        image.file.write_at(at, &marked).unwrap();
+        image.write(&block(2)).unwrap();
+        let mut found = AlignedBuf::new(SECTOR);
+        image.file.read_at(at, &mut found).unwrap();
+        assert!(*found == *marked, "it was written again");
+    }
+
+    #[test]
+    fn damage_in_a_log_that_was_not_being_extended_is_not_erased() {
+        let volume = MemoryVolume::new();
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let vlfs: Vec<(u32, u64)> = (1..4).map(|seq| (seq, 8192)).collect();
+        let image = LogImage::create(open(Open::Create), [9; 16], 512, &vlfs, 0).unwrap();
+        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
+        let rots = image.place(2).unwrap().0;
+        let lost = image.write(&block(2)).unwrap();
+        image.write(&block_behind(3, lost)).unwrap();
+        image.finish(first).unwrap();
+        let file = open(Open::Existing);
+        file.write_at(rots, &AlignedBuf::new(SECTOR)).unwrap();
+        drop(file);
+        let bytes = || furrow_io::read_all(&*open(Open::ReadOnly)).unwrap();
+        let before = bytes();
+        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert!(image.behind == Behind::Lost && end == first);
+        image.give_up_extension().unwrap();
+        assert!(bytes() == before, "a damaged log was changed");
+        image.finish(first).unwrap();
+        let (image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!(image.behind, Behind::Lost, "the damage is seen again");
     }
 }

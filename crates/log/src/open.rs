@@ -43,7 +43,7 @@ impl Log {
             version: 1,
             binding,
             sector: config.sector_bytes,
-            growing: false,
+            growing: None,
             checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
@@ -68,7 +68,7 @@ impl Log {
     /// Continues a log that was scanned to its end. Nothing before `oldest` is needed any more.
     pub fn resume(scan: LogScan, oldest: Lsn, config: LogConfig) -> Result<Arc<Log>, LogError> {
         let (file, mut directory, seqs, end) = scan.into_parts();
-        directory.growing = false;
+        directory.growing = None;
         let config = LogConfig {
             sector_bytes: directory.sector,
             ..config

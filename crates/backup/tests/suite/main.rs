@@ -10,6 +10,7 @@ mod encrypted;
 mod files;
 mod forks;
 mod interrupted;
+mod left_behind;
 mod own_places;
 mod pages;
 mod piecemeal;

@@ -4,13 +4,13 @@
 //! written for the first time, the undo file gets what was there, durably. [`put_back`] writes all of it
 //! back: the files are as the restore has left them, and the next log can be restored.
 //!
-//! # Format
-//! Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit with the
-//! number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length `u64`,
-//! the bytes of the image `u32`, how much of the undo file was durable before `u64`, and the CRC-32C of the
-//! binding, these fields and the image; then the image, filled up to 8192 bytes. The first entry that is not
-//! whole ends the file: what it has the image of was not written yet. It is damaged if a later entry says
-//! that it was durable.
+//! # Format Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit
+//! with the number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length
+//! `u64`, the bytes of the image `u32`, how much of the undo file was durable before `u64`, and the CRC-32C
+//! of the binding, these fields and the image; then the image, filled up to 8192 bytes. The first entry that
+//! is not whole ends the file: what it has the image of was not written yet. It is damaged if a later entry
+//! says that it was durable. When the database is open, an entry of file 0 follows, which has nothing but
+//! says so of all before it.
 //!
 //! # Invariants
 //! 1. An image is durable before its place is written: asserted by the order in [`Journaled::write`]. Proof:
@@ -24,7 +24,9 @@
 
 use super::physical::head_of;
 use furrow_io::sync::Mutex;
-use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, ReadRun, Volume, WriteRun};
+use furrow_io::{
+    Access, AlignedBuf, File, Fill, IoError, Open, ReadRun, Volume, WriteRun, read_around,
+};
 use furrow_types::Guid;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,6 +41,8 @@ const IMAGE: u64 = 8192;
 const FIELDS: usize = 24;
 const OF_IMAGE: u8 = 0;
 const OF_LENGTH: u8 = 1;
+/// The number of no file.
+const NO_FILE: u16 = 0;
 
 /// An undo file that is being written.
 #[derive(Debug)]
@@ -128,6 +132,14 @@ impl UndoFile {
             len,
             undo: Arc::clone(self),
         }))
+    }
+
+    /// Says that all entries so far were durable: one that cannot be read later is damage, and no end.
+    pub(crate) fn seal(&self) -> Result<(), IoError> {
+        let mut state = self.state.lock();
+        debug_assert_eq!(state.durable, state.end, "what was saved is durable");
+        self.append(&mut state, (NO_FILE, OF_LENGTH, 0), &[])?;
+        self.sync(&mut state)
     }
 
     /// Makes what was appended durable.
@@ -337,8 +349,10 @@ fn end_of_entries(undo: &dyn File, binding: Guid) -> Result<u64, BadUndo> {
     let (mut at, mut bytes) = (UNIT, AlignedBuf::new((UNIT + IMAGE) as usize));
     let mut broken: Option<u64> = None;
     while at + UNIT + IMAGE <= len {
-        undo.read_at(at, &mut bytes)?;
-        match (entry_of(&bytes, binding), broken) {
+        // A power loss may have left the last one unreadable, or torn.
+        let unreadable = read_around(undo, at, &mut bytes)?;
+        let entry = entry_of(&bytes, binding).filter(|_| unreadable.is_empty());
+        match (entry, broken) {
             (None, None) => broken = Some(at),
             (Some(entry), Some(broken)) if entry.durable > broken => {
                 return Err(BadUndo::Strange("it is damaged"));

@@ -25,7 +25,7 @@ use furrow_io::sync::Mutex;
 use furrow_log::LogImage;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a differential backup makes of the files of a database that is RESTORING.
 struct Turnover {
@@ -150,9 +150,9 @@ impl Instance {
         list.change(|all| with_gone.note_in(all))?;
         self.enter_restoring(&listed);
         let volume = &*self.shared.volume;
-        for path in &gone {
-            remove_own(volume, path, Guid(listed.binding))?;
-        }
+        let is_new = |path: &Path| listed.paths.iter().any(|new| new == path);
+        let remove = |path: &Path| remove_own(volume, path, Guid(listed.binding)).map(drop);
+        self.remove_or_leave((&list, &listed), &gone, &is_new, &remove)?;
         for plan in turnover.new_plans().filter(|_| spec.replace) {
             remove_any(volume, &plan.path)?;
         }

@@ -19,7 +19,7 @@ use super::Instance;
 use super::join::{Ready, count_as_changed, rebind};
 use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, held_for_restore, plan_of};
 use super::restore_files::needs_of;
-use super::restored_files::{Places, make_files, places_of, with_log};
+use super::restored_files::{Leftovers, Places, make_files, places_of, with_log};
 use crate::checking::hidden_number;
 use crate::database::{Database, Registration};
 use crate::files::{Candidate, FileBook, FilePlan, open_error, remove_any, remove_own};
@@ -34,7 +34,7 @@ use furrow_recovery::{analyse, redo};
 use furrow_tables::EngineError;
 use furrow_txn::Store;
 use furrow_types::Guid;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What is behind the path of the first file of a piece in that of its log.
@@ -167,7 +167,7 @@ impl Instance {
             binding: Some(own),
             database: Some(listed.id),
             pieces_go: true,
-            leftovers: true,
+            leftovers: Leftovers::Unwritten,
             replace,
             ..Places::default()
         };
@@ -177,9 +177,9 @@ impl Instance {
         // A place that was noted and not taken may have become that of another file of the database.
         let mut earlier = listed.absent.piece_paths();
         earlier.retain(|path| !self.is_open_file(path));
-        for path in earlier {
-            remove_own(volume, &path, own)?;
-        }
+        let is_new = |path: &Path| piece.layout.iter().any(|plan| plan.path == path);
+        let remove = |path: &Path| remove_own(volume, path, own).map(drop);
+        self.remove_or_leave((&list, listed), &earlier, &is_new, &remove)?;
         for plan in &piece.layout {
             match replace {
                 true => remove_any(volume, &plan.path)?,

@@ -19,7 +19,7 @@ use crate::files::{
     undo_file_is_short,
 };
 use crate::shared::{DatabaseList, Listed, Phase};
-use furrow_io::{Access, IoErrorKind, Open, Volume};
+use furrow_io::{Access, IoError, IoErrorKind, Open, Volume};
 use furrow_messages::Message;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
@@ -171,6 +171,30 @@ impl Instance {
             Err(e) if e.has(1834) => Ok(true),
             other => other.map(|()| false),
         }
+    }
+
+    /// Removes files of a database that is restored, but for those of other databases. One that cannot be
+    /// removed is left behind, unless a new file takes its place: its device may be why the database moves.
+    pub(super) fn remove_or_leave(
+        &self,
+        (list, own): (&DatabaseList, &Listed),
+        paths: &[PathBuf],
+        is_new: &dyn Fn(&Path) -> bool,
+        remove: &dyn Fn(&Path) -> Result<(), IoError>,
+    ) -> Result<(), EngineError> {
+        for path in paths {
+            let removed = match self.is_of_another(list, path, own) {
+                Ok(true) => Ok(()),
+                Ok(false) => remove(path).map_err(EngineError::from),
+                Err(error) => Err(error),
+            };
+            match removed {
+                Err(error) if is_new(path) => return Err(error),
+                Err(error) => self.say_left(path, &own.name, &error),
+                Ok(()) => {}
+            }
+        }
+        Ok(())
     }
 
     /// The databases of the list, but for the one that is restored. Another one may be an attached copy of it

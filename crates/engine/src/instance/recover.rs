@@ -1,7 +1,7 @@
 //! The end of a restore: the database stays RESTORING, or is recovered and comes online.
 
 use super::Instance;
-use super::restore::{Restoring, Settled};
+use super::restore::{Restoring, Settled, log_error};
 use crate::database::Database;
 use crate::files::FilePlan;
 use crate::opening;
@@ -36,7 +36,13 @@ impl Instance {
 
     /// Makes what was restored durable. Its pages are no longer suspect.
     pub(super) fn settle(&self, restoring: Restoring) -> Result<Settled, EngineError> {
-        let settled = restoring.settle()?;
+        let is_stopped = restoring.log.is_stopped();
+        let mut settled = restoring.settle()?;
+        if is_stopped {
+            // The point lies before files were added that the log backup has.
+            let (listed, files) = (&mut settled.listed, &mut settled.files);
+            self.give_up_unlogged(listed, files, settled.end)?;
+        }
         for file in settled.files.keys() {
             let suspects = &self.shared.instruments.suspects;
             suspects.note_restored(settled.listed.id, *file);
@@ -65,7 +71,8 @@ impl Instance {
                     true => EngineError::refused(4333, &[]),
                     false => e,
                 })?;
-                resumed.log.give_up_extension()?;
+                let given_up = resumed.log.give_up_extension();
+                given_up.map_err(|e| log_error(name, e))?;
                 self.recover_settled(resumed.into_settled())
             }
             Phase::Whole if listed.absent.piece.is_some() => {

@@ -13,7 +13,7 @@
 //!    database whole.
 
 use super::Instance;
-use super::restored_files::{DataFiles, Places, make_files, places_of, with_log};
+use super::restored_files::{DataFiles, Leftovers, Places, make_files, places_of, with_log};
 use crate::database::Database;
 use crate::files::{BackupTurn, FilePlan, remove_any, remove_own};
 use crate::shared::{Absent, DatabaseList, Link, Listed, Phase, RestoreHold, in_transition};
@@ -25,7 +25,7 @@ use furrow_format::{
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
 use furrow_io::{AlignedBuf, random};
-use furrow_log::LogImage;
+use furrow_log::{LogError, LogImage};
 use furrow_tables::DatabaseState;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
@@ -204,7 +204,7 @@ impl Instance {
             },
             database: old.as_ref().map(|old| old.id),
             pieces_go: true,
-            leftovers: false,
+            leftovers: Leftovers::Stay,
             held: false,
             replace: spec.replace,
         };
@@ -276,10 +276,13 @@ impl Instance {
         if let Err(error) = self.remove_listed_undo(old) {
             self.say_left(&old.link.undo, &old.name, &error);
         }
+        let is_new = |path: &Path| new.paths.iter().any(|new| new == path);
         let mut paths: Vec<PathBuf> = Vec::new();
         for path in self.paths_that_go(old) {
-            if !self.is_of_another(list, &path, old)? {
-                paths.push(path);
+            match self.is_of_another(list, &path, old) {
+                Ok(true) => {}
+                Err(error) if is_new(&path) => return Err(error),
+                _ => paths.push(path),
             }
         }
         if let Some(open) = self.open_of(old) {
@@ -289,7 +292,7 @@ impl Instance {
         }
         let mut going = Listed {
             phase: Phase::Restoring,
-            paths: paths.clone(),
+            paths,
             layout: Vec::new(),
             link: Link::default(),
             absent: Absent::default(),
@@ -304,16 +307,9 @@ impl Instance {
             all.push(going.clone());
         })?;
         self.enter_restoring(&going);
-        for path in paths.iter().filter(|_| old.phase != Phase::ReadOnly) {
-            let Err(error) = remove_own(&*self.shared.volume, path, Guid(old.binding)) else {
-                continue;
-            };
-            if new.paths.contains(path) {
-                return Err(error.into());
-            }
-            self.say_left(path, &old.name, &error);
-        }
-        Ok(())
+        let remove =
+            |path: &Path| remove_own(&*self.shared.volume, path, Guid(going.binding)).map(drop);
+        self.remove_or_leave((list, &going), &going.paths, &is_new, &remove)
     }
 
     pub(super) fn say_left(&self, path: &Path, name: &str, error: &dyn std::error::Error) {
@@ -346,6 +342,14 @@ fn newly_listed(spec: &RestoreSpec, id: u16) -> Listed {
             files: absent.iter().map(plan_of).collect(),
             ..Absent::default()
         },
+    }
+}
+
+/// 9004 for log that was restored and is lost.
+pub(super) fn log_error(name: &str, e: LogError) -> EngineError {
+    match e {
+        LogError::Damaged(_) => EngineError::refused(9004, &[name.into()]),
+        other => other.into(),
     }
 }
 
@@ -464,7 +468,8 @@ impl Restoring {
         self.log.cut()?;
         self.write_headers()?;
         let end = self.log.last_lsn();
-        self.log.finish(self.checkpoint)?;
+        let finished = self.log.finish(self.checkpoint);
+        finished.map_err(|e| log_error(&self.listed.name, e))?;
         Ok(Settled {
             listed: self.listed,
             files: self.files,

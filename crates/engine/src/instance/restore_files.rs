@@ -24,7 +24,7 @@ use furrow_log::LogImage;
 use furrow_pool::CheckpointOptions;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Database {
@@ -136,6 +136,11 @@ impl Instance {
             listed.link.forks = spec.forks.clone();
         }
         let in_place = self.log_in_place(spec, &listed)?;
+        if let Some((log, end)) = &in_place
+            && log.is_interrupted()
+        {
+            self.leave_unlogged(&mut listed, *end)?;
+        }
         let other = |p: &FilePlan| p.filegroup != 0 && !chosen.contains(&p.id);
         let logged = listed.absent.point != Lsn::ZERO && listed.layout.iter().any(other);
         if logged && in_place.is_none() {
@@ -146,14 +151,11 @@ impl Instance {
         let both = in_all_places(&listed, &old, &strays);
         list.change(|all| {
             all.retain(|d| d.id != both.id);
-            all.push(both);
+            all.push(both.clone());
         })?;
         let new = listed.layout.iter().filter(|p| chosen.contains(&p.id));
         let new: Vec<FilePlan> = new.cloned().collect();
-        for path in &strays {
-            remove_own(&*self.shared.volume, path, Guid(listed.binding))?;
-        }
-        self.clear_places((&old, &new), Guid(listed.binding), spec.replace)?;
+        self.clear_places((&list, &both), (&old, &strays), &new, spec.replace)?;
         let no_log = (listed.binding, spec.log_sector_bytes, &[][..]);
         let (files, _) = make_files(&*self.shared.volume, &new, no_log, &|_| false)?;
         list.change(|all| {
@@ -215,32 +217,36 @@ impl Instance {
         self.places_are_free(list, &places)?;
         let mut own: Vec<FilePlan> = Vec::new();
         for plan in old {
-            if !self.is_of_another(list, &plan.path, listed)? {
-                own.push(plan);
+            match self.is_of_another(list, &plan.path, listed) {
+                Ok(true) => {}
+                // Also where the device does not say: it may be why the file is moved.
+                _ => own.push(plan),
             }
         }
         Ok(own)
     }
 
-    /// Removes files that others replace; with REPLACE whatever lies at the places of these.
+    /// Removes files that others replace, and what an interrupted restore has left; with REPLACE whatever
+    /// lies at the places of these files: a damaged one may not show which database it belongs to.
     fn clear_places(
         &self,
-        (old, new): (&[FilePlan], &[FilePlan]),
-        binding: Guid,
+        (list, both): (&DatabaseList, &Listed),
+        (old, strays): (&[FilePlan], &[PathBuf]),
+        new: &[FilePlan],
         replace: bool,
     ) -> Result<(), EngineError> {
-        let volume = &*self.shared.volume;
-        if !replace {
-            for plan in old {
-                remove_own(volume, &plan.path, binding)?;
-            }
-            return Ok(());
-        }
-        // A damaged file may not show which database it belongs to.
-        for plan in old.iter().chain(new) {
-            remove_any(volume, &plan.path)?;
-        }
-        Ok(())
+        let (volume, binding) = (&*self.shared.volume, Guid(both.binding));
+        let is_in = |plans: &[FilePlan], path: &Path| plans.iter().any(|plan| plan.path == path);
+        let at_new = new.iter().filter(|_| replace);
+        let mut paths: Vec<PathBuf> = old.iter().chain(at_new).map(|p| p.path.clone()).collect();
+        paths.extend(strays.iter().cloned());
+        paths.sort();
+        paths.dedup();
+        let remove = |path: &Path| match replace && (is_in(old, path) || is_in(new, path)) {
+            true => remove_any(volume, path),
+            false => remove_own(volume, path, binding).map(drop),
+        };
+        self.remove_or_leave((list, both), &paths, &|path| is_in(new, path), &remove)
     }
 
     /// Where the log is replaced, what an interrupted recovery has logged is gone.
@@ -250,6 +256,25 @@ impl Instance {
         }
         listed.absent.point = Lsn::ZERO;
         self.note_restoring(listed)
+    }
+
+    /// Files that a log restore has made which was interrupted leave the layout: the log that they need does
+    /// not come.
+    fn leave_unlogged(&self, listed: &mut Listed, end: Lsn) -> Result<(), EngineError> {
+        let mut unlogged: Vec<u16> = Vec::new();
+        for plan in listed.layout.iter().filter(|plan| plan.filegroup != 0) {
+            let opened = self
+                .shared
+                .volume
+                .open(&plan.path, Open::ReadOnly, Access::Data);
+            // One that cannot be read is restored, too, or refused later.
+            let Ok(file) = opened else { continue };
+            if is_unlogged(&*file, end).unwrap_or(false) {
+                unlogged.push(plan.id);
+            }
+        }
+        listed.layout.retain(|plan| !unlogged.contains(&plan.id));
+        Ok(())
     }
 
     /// The log in place and its end, if it reaches back as far as a backup needs.
@@ -354,6 +379,13 @@ pub(super) fn header_in(file: &dyn File) -> Result<Option<FileHeader>, EngineErr
     file.read_at(0, &mut page)?;
     let page = page.first_chunk::<PAGE_SIZE>();
     Ok(page.and_then(|page| FileHeader::decode(page).ok()))
+}
+
+/// Whether a file was made by RESTORE LOG for the log behind `end`. One that was restored from a backup of it
+/// needs more of the log than its first record.
+pub(super) fn is_unlogged(file: &dyn File, end: Lsn) -> Result<bool, EngineError> {
+    let is_new = |header: FileHeader| header.first_lsn > end && header.max_lsn == header.first_lsn;
+    Ok(header_in(file)?.is_some_and(is_new))
 }
 
 /// The database with the old places of its files and the new ones. All belong to it until the old files are

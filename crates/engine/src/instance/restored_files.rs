@@ -11,8 +11,8 @@
 use super::Instance;
 use super::places::{Exempt, TAKEN_STATE, is_regular, taken};
 use crate::files::{
-    FilePlan, Made, check_directory, check_free, double_write_path, file_path, is_own, open_error,
-    repair_path,
+    FilePlan, Made, bears, check_directory, check_free, double_write_path, file_path, head_of,
+    is_own, open_error, repair_path,
 };
 use crate::shared::DatabaseList;
 use furrow_format::{DatabaseId, PAGE_SIZE};
@@ -27,6 +27,18 @@ use std::sync::Arc;
 /// Data files by number.
 pub(super) type DataFiles = BTreeMap<u16, Arc<dyn File>>;
 
+/// What a restore removes at places where no file of the database is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Leftovers {
+    /// Nothing.
+    #[default]
+    Stay,
+    /// Files with the binding of the database.
+    Bound,
+    /// These, and files whose beginning was never written.
+    Unwritten,
+}
+
 /// Where a restore is to make files.
 #[derive(Debug, Default)]
 pub(super) struct Places<'p> {
@@ -40,8 +52,8 @@ pub(super) struct Places<'p> {
     pub(super) database: Option<u16>,
     /// Whether its pieces and its undo file do not count as used.
     pub(super) pieces_go: bool,
-    /// Whether files with the binding go that lie at the other places: an earlier attempt has left them.
-    pub(super) leftovers: bool,
+    /// What goes that lies at the other places: an earlier attempt may have left it.
+    pub(super) leftovers: Leftovers,
     /// Whether the restore itself has its files open.
     pub(super) held: bool,
     /// Whether whatever lies there goes.
@@ -69,14 +81,18 @@ impl Places<'_> {
 
     /// Whether what lies at a place is removed before a file is made there. What is no file stays.
     fn goes(&self, volume: &dyn Volume, path: &Path) -> Result<bool, EngineError> {
-        let may_go = self.leftovers || self.is_own(path);
         match self.binding {
             _ if !is_regular(volume, path) => Ok(false),
             _ if self.replace => Ok(true),
             // An earlier check of the places has left it.
             Some(_) if is_empty(volume, path)? => Ok(true),
-            Some(binding) if may_go => Ok(is_own(volume, path, binding)?),
-            _ => Ok(false),
+            Some(binding) if self.is_own(path) => Ok(is_own(volume, path, binding)?),
+            Some(binding) => match self.leftovers {
+                Leftovers::Stay => Ok(false),
+                Leftovers::Bound => Ok(bears(&head_of(volume, path)?, binding)),
+                Leftovers::Unwritten => Ok(is_own(volume, path, binding)?),
+            },
+            None => Ok(false),
         }
     }
 }

@@ -11,8 +11,8 @@ use super::places::TAKEN_STATE;
 use super::restore::{
     RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, held_for_restore, plan_of,
 };
-use super::restore_files::{header_in, needs_of, strays_of};
-use super::restored_files::{DataFiles, Places};
+use super::restore_files::{header_in, is_unlogged, needs_of, strays_of};
+use super::restored_files::{DataFiles, Leftovers, Places};
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::opening::header_of;
 use crate::shared::{DatabaseList, Listed, Phase, RestoreHold};
@@ -204,7 +204,35 @@ impl Instance {
             Phase::Restoring => self.without_undo(listed)?,
             _ => return Err(EngineError::refused(3117, &[])),
         };
-        self.resume(listed, (None, Some(hold)))
+        let mut restoring = self.resume(listed, (None, Some(hold)))?;
+        if restoring.log.is_interrupted() {
+            // The log backup may be restored again, or another one that does not have its files.
+            let end = restoring.applied;
+            self.give_up_unlogged(&mut restoring.listed, &mut restoring.files, end)?;
+        }
+        Ok(restoring)
+    }
+
+    /// Files that a log backup has added behind `end`, where the log ends, are not of the database: they are
+    /// strays from here on.
+    pub(super) fn give_up_unlogged(
+        &self,
+        listed: &mut Listed,
+        files: &mut DataFiles,
+        end: Lsn,
+    ) -> Result<(), EngineError> {
+        let mut unlogged: Vec<u16> = Vec::new();
+        for (id, file) in files.iter() {
+            if is_unlogged(&**file, end)? {
+                unlogged.push(*id);
+            }
+        }
+        if unlogged.is_empty() {
+            return Ok(());
+        }
+        files.retain(|id, _| !unlogged.contains(id));
+        listed.layout.retain(|plan| !unlogged.contains(&plan.id));
+        self.note_restoring(listed)
     }
 
     /// A database that is to be restored, which no other statement restores or removes meanwhile.
@@ -274,6 +302,10 @@ impl Instance {
     /// 40514.
     pub fn may_extend(&self, restoring: &Restoring, spec: &RestoreSpec) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
+        if restoring.listed.absent.point > restoring.applied {
+            // Log that an interrupted recovery has read is lost, and pages may be newer than what is left.
+            return Err(EngineError::refused(3117, &[]));
+        }
         restoring.has_the_files_of(spec)?;
         self.free_for_added(&self.shared.list.lock(), restoring, spec)?;
         restoring.log.may_extend(&spec.vlfs).map_err(|e| match e {
@@ -302,7 +334,11 @@ impl Instance {
             database: Some(restoring.listed.id),
             // An interrupted restore has made it.
             own: strays_of(&restoring.listed),
-            leftovers: true,
+            leftovers: match restoring.listed.phase {
+                // Its entry does not name what it has made.
+                Phase::Piece => Leftovers::Unwritten,
+                _ => Leftovers::Bound,
+            },
             replace: spec.replace,
             ..Places::default()
         };
@@ -318,16 +354,12 @@ impl Instance {
         listed: &Listed,
         stays: &dyn Fn(&Path) -> bool,
     ) {
-        let remove = |path: &Path| match self.is_of_another(list, path, listed)? {
-            true => Ok(()),
-            false => Ok(remove_own(&*self.shared.volume, path, Guid(listed.binding)).map(drop)?),
-        };
-        for path in strays_of(listed).iter().filter(|path| !stays(path)) {
-            let removed: Result<(), EngineError> = remove(path);
-            if let Err(error) = removed {
-                self.say_left(path, &listed.name, &error);
-            }
-        }
+        let volume = &*self.shared.volume;
+        let remove = |path: &Path| remove_own(volume, path, Guid(listed.binding)).map(drop);
+        let mut strays = strays_of(listed);
+        strays.retain(|path| !stays(path));
+        let removed = self.remove_or_leave((list, listed), &strays, &|_| false, &remove);
+        debug_assert!(removed.is_ok(), "nothing new takes a place of these");
     }
 
     /// Makes the files of a log backup that were added since. No other database takes their places meanwhile.
@@ -383,6 +415,8 @@ impl Instance {
         let _entered = self.shared.enter();
         self.may_extend(restoring, spec)?;
         self.leave_out(restoring, spec)?;
+        // First of all: from here on the log says that this restore has begun.
+        restoring.log.extend(&spec.vlfs)?;
         self.make_all_added(restoring, spec)?;
         let before = (restoring.listed.link.clone(), restoring.listed.absent.point);
         // Nothing was logged by a recovery: it will begin behind this log.
@@ -399,9 +433,9 @@ impl Instance {
         }
         restoring.enlarge(&spec.files)?;
         if spec.last_lsn > restoring.limit {
-            restoring.stop_at(Lsn(restoring.limit.0 + 1));
+            restoring.stop_at(restoring.limit.next());
         }
-        Ok(restoring.log.extend(&spec.vlfs)?)
+        Ok(())
     }
 
     /// Notes what is in place of a database that is being restored, or of a piece of one.

@@ -107,7 +107,8 @@ impl Instance {
                 Ok(database)
             }
             Err(error) => {
-                self.back_to_restoring(&listed)?;
+                let back = self.back_to_restoring(&listed)?;
+                self.without_undo(back)?;
                 Err(error)
             }
         }
@@ -150,11 +151,12 @@ impl Instance {
             by_id: layout.map(|f| (f.id, f.path.clone())).collect(),
             forks: listed.link.forks.renewed(fork, end),
             home: primary.parent().map_or_else(PathBuf::new, PathBuf::from),
-            undo: Some(undo),
+            undo: Some(Arc::clone(&undo)),
             ..Moved::default()
         };
         let id = DatabaseId(listed.id);
         let database = opening::open(&self.shared, id, &listed.name, &primary, &moved)?;
+        undo.seal()?;
         database.standby.store(true, Ordering::Release);
         Ok(database)
     }
@@ -172,25 +174,30 @@ impl Instance {
             open.abandon();
         }
         self.forget(&listed.name);
-        self.back_to_restoring(listed).inspect_err(|error| {
+        let back = self.back_to_restoring(listed).inspect_err(|error| {
             // It is still in standby, and not open.
             let primary = listed.paths.first().cloned().unwrap_or_default();
             self.enter(listed, &primary, None, opening::state_after(error));
-        })
+        })?;
+        self.without_undo(back)
     }
 
+    /// What the files held is put back. The undo file is not needed any more.
     fn back_to_restoring(&self, listed: &Listed) -> Result<Listed, EngineError> {
         self.put_undo_back(listed)?;
         let mut restoring = listed.clone();
         restoring.phase = Phase::Restoring;
         self.note_restoring(&restoring)?;
-        self.without_undo(restoring)
+        Ok(restoring)
     }
 
-    /// Removes the undo file of a database that is RESTORING, if it was being made or removed.
+    /// Removes the undo file of a database that is RESTORING, if it was being made or removed. One that
+    /// cannot be removed is left behind: nothing needs it.
     pub(super) fn without_undo(&self, mut listed: Listed) -> Result<Listed, EngineError> {
         debug_assert_eq!(listed.phase, Phase::Restoring, "it needs no undo file");
-        self.remove_listed_undo(&listed)?;
+        if let Err(error) = self.remove_listed_undo(&listed) {
+            self.say_left(&listed.link.undo, &listed.name, &error);
+        }
         if !listed.link.undo.as_os_str().is_empty() {
             listed.link.undo = PathBuf::new();
             self.note_restoring(&listed)?;
