@@ -43,7 +43,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The same when there is one at most, which may well be the one that waits.
 const SHORT_PATIENCE: Duration = Duration::from_millis(100);
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// With less than this left beside what is promised, only a checkpoint that frees something is taken.
+/// With less than this left beside what is promised, a checkpoint that frees nothing lets the log grow first.
 const SCARCE_BYTES: u64 = 128 * 1024;
 
 /// Takes a database's checkpoints and keeps room in its log.
@@ -171,7 +171,8 @@ impl Keeper {
         take: impl FnOnce(&Store) -> Result<Checkpoint, RecoveryError>,
     ) -> Result<Checkpoint, EngineError> {
         self.store()?;
-        if is_scarce(store) && !truncate(store)? && !would_free(store) {
+        let is_short = is_scarce(store) && !truncate(store)? && !would_free(store);
+        if is_short && !self.grow_log(store, SCARCE_BYTES)? {
             return Err(LogError::Full(holder(store)).into());
         }
         self.print(TraceFlag::PRINT_CHECKPOINTS, || {
