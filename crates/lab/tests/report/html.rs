@@ -2,7 +2,7 @@
 
 use crate::{every, samples};
 use furrow_lab::report::render;
-use furrow_lab::results::{Badge, Results, Verdict};
+use furrow_lab::results::{Badge, Control, Results, Verdict};
 use html5ever::tendril::TendrilSink;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use std::collections::BTreeSet;
@@ -222,6 +222,50 @@ fn titles_state_the_finding() {
     let failed = render(&samples::one_level_failed());
     assert!(failed.contains("6 failed") && failed.contains("no good"));
     assert!(failed.contains("No ceiling was measured in this experiment"));
+}
+
+#[test]
+fn the_change_of_waits_is_about_the_level_whose_difference_is_explained() {
+    let mut results = samples::conclusive();
+    results.answer.recommended = None;
+    results.knee = None;
+    // The largest change of the time is that of 8 files; 16 files alone are shown to differ.
+    for level in results.levels.iter_mut().filter(|l| !l.is_baseline) {
+        level.verdict = Some(match level.level.as_str() {
+            "16" => Verdict::Better,
+            _ => Verdict::CannotTell,
+        });
+    }
+    assert!(render(&results).contains("At 16 data files a session waits "));
+    for level in results.levels.iter_mut().filter(|l| !l.is_baseline) {
+        level.verdict = Some(Verdict::CannotTell);
+    }
+    let page = render(&results);
+    assert!(page.contains("Seconds per session against the baseline: no difference is shown"));
+    assert!(!page.contains(" a session waits ") && !page.contains("explains no difference"));
+    results.answer.badge = Badge::Noisy;
+    let page = render(&results);
+    assert!(page.contains("Seconds per session against the baseline; these runs give no verdict"));
+}
+
+#[test]
+fn a_control_that_fails_shows_what_other_programs_had_beside_each_label() {
+    let mut results = samples::conclusive();
+    assert!(!render(&results).contains("Other programs had at most"));
+    results.answer.badge = Badge::Noisy;
+    results.noise.aa.as_mut().unwrap().passed = false;
+    for run in &mut results.runs {
+        if run.control == Control::APrime {
+            run.cpu_other_s = run.seconds.map(|seconds| 2.0 * seconds);
+        }
+    }
+    let page = render(&results);
+    assert!(
+        page.contains("Other programs had at most 0.1% of the processors in a run of A, 25.0%")
+    );
+    assert!(page.contains("not calculated: the baseline differs from itself"));
+    // A file of an earlier version has no shares of the time by level.
+    assert!(!page.contains("What filled the time") && !page.contains("At no level"));
 }
 
 #[test]
