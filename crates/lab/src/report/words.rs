@@ -225,7 +225,7 @@ pub fn is_gain(better: Better, ratio: f64) -> bool {
 }
 
 /// The verdict of a level as the tables print it, in brackets where the badge takes it back.
-pub fn verdict(results: &Results, level: &LevelResult) -> String {
+pub(crate) fn verdict(results: &Results, level: &LevelResult) -> String {
     match level.verdict {
         Some(verdict) if results.answer.badge.has_verdict() => verdict.word().to_owned(),
         Some(verdict) => format!("({})", verdict.word()),
@@ -237,7 +237,7 @@ pub fn verdict(results: &Results, level: &LevelResult) -> String {
 
 /// Whether a verdict has the colour of a gain, or that of a loss; none where the interval includes "no
 /// difference", or where the badge takes the verdict back.
-pub fn is_shown_gain(results: &Results, level: &LevelResult) -> Option<bool> {
+pub(crate) fn is_shown_gain(results: &Results, level: &LevelResult) -> Option<bool> {
     let interval = level.interval.filter(|interval| !interval.contains(1.0));
     let shown = interval.filter(|_| results.answer.badge.has_verdict());
     let gain = is_gain(results.experiment.response.better, level.ratio?);
@@ -249,7 +249,7 @@ pub fn is_shown_gain(results: &Results, level: &LevelResult) -> Option<bool> {
 }
 
 /// The runs that a description is of: `4 data files`, or `1 data file, A`.
-pub fn fill_name(experiment: &Experiment, fill: &Fill) -> String {
+pub(crate) fn fill_name(experiment: &Experiment, fill: &Fill) -> String {
     let label = match fill.control {
         Control::None => "",
         Control::A => ", A",
@@ -259,7 +259,7 @@ pub fn fill_name(experiment: &Experiment, fill: &Fill) -> String {
 }
 
 /// What filled the time of some runs: `Tran Log IO 71% (68 to 74% in 6 runs)`.
-pub fn fill(fill: &Fill) -> String {
+pub(crate) fn fill(fill: &Fill) -> String {
     let runs = match fill.runs {
         1 => "1 run".to_owned(),
         runs => format!("{runs} runs"),

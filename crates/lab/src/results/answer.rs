@@ -142,7 +142,7 @@ pub struct Fill {
 
 impl Fill {
     /// Share of the time from which on a category fills a run.
-    pub const LEAST: f64 = 0.6;
+    pub(crate) const LEAST: f64 = 0.6;
 }
 
 /// A measured upper bound and the use made of it.

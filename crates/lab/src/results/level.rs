@@ -160,7 +160,7 @@ impl LevelResult {
 
 /// Whether levels were compared with the baseline, and what stands against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Comparability {
+pub(crate) enum Comparability {
     /// A level has a ratio to the baseline.
     Compared,
     /// The baseline has no good run.
@@ -173,7 +173,7 @@ pub enum Comparability {
 
 impl Comparability {
     /// What holds for these levels.
-    pub fn of<'a>(levels: impl IntoIterator<Item = &'a LevelResult>) -> Comparability {
+    pub(crate) fn of<'a>(levels: impl IntoIterator<Item = &'a LevelResult>) -> Comparability {
         let (mut is_compared, mut has_baseline, mut has_other) = (false, false, false);
         for level in levels {
             is_compared |= level.ratio.is_some();
@@ -191,8 +191,7 @@ impl Comparability {
     }
 
     /// Whether there is nothing to compare: with more runs like these there is not either.
-    #[must_use]
-    pub fn is_impossible(self) -> bool {
+    pub(crate) fn is_impossible(self) -> bool {
         matches!(self, Comparability::NoBaseline | Comparability::NoOther)
     }
 }

@@ -35,7 +35,8 @@ pub use answer::{
     Answer, Attribution, Badge, Ceiling, Confidence, Fill, Published, PublishedPoint,
 };
 pub use figure::{Figure, LevelFigure};
-pub use level::{Comparability, Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
+pub(crate) use level::Comparability;
+pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
 pub(crate) use run::has_think_times;
@@ -149,14 +150,12 @@ impl Results {
     }
 
     /// Whether levels were compared with the baseline, and what stands against it.
-    #[must_use]
-    pub fn comparability(&self) -> Comparability {
+    pub(crate) fn comparability(&self) -> Comparability {
         Comparability::of(&self.levels)
     }
 
     /// The level whose difference from the baseline is explained, by its cause and by the change of waits.
-    #[must_use]
-    pub fn explained_level(&self) -> Option<&LevelResult> {
+    pub(crate) fn explained_level(&self) -> Option<&LevelResult> {
         let recommended = self.answer.recommended.as_deref();
         LevelResult::to_explain(self.levels.iter(), recommended, self.plan.delta)
     }

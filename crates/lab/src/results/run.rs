@@ -175,8 +175,7 @@ pub(crate) fn has_think_times<'a>(
 
 impl Run {
     /// Part of the machine's processors that other programs had meanwhile.
-    #[must_use]
-    pub fn others_share(&self, cpus: u32) -> Option<f64> {
+    pub(crate) fn others_share(&self, cpus: u32) -> Option<f64> {
         let seconds = self.seconds.filter(|&seconds| seconds > 0.0)?;
         Some(self.cpu_other_s? / seconds / f64::from(cpus.max(1)))
     }

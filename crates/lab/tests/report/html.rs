@@ -273,6 +273,7 @@ fn a_title_claims_nothing_about_a_level_without_a_good_run() {
     let mut results = samples::conclusive();
     let last = results.levels.last_mut().unwrap();
     (last.n, last.verdict) = (0, None);
+    (last.ratio, last.interval) = (None, None);
     let page = render(&results);
     assert!(
         page.contains("4 data files is the fewest that is as good as the best that ran, within 2%")
