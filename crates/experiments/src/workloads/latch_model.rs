@@ -30,8 +30,13 @@ const SOURCE: &str = "Pollaczek-Khinchine: W = rate E[S^2] / (2 (1 - rate E[S]))
 const PROCESSORS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Those that the table shows.
 const SHOWN: [u32; 2] = [16, 64];
-/// Sessions that wait less than this share of their time for allocation pages show no contention.
-const LEAST_SHARE: f64 = 0.01;
+/// Milliseconds in a second of load, of all sessions together, from which on waits show contention: a
+/// hundredth of what one processor has.
+const LEAST_WAIT_MS: f64 = 10.0;
+/// Machines with fewer processors are small: a larger one may show what they do not.
+const FEW_PROCESSORS: u32 = 16;
+/// A latch that is held for less than this share of the time is seldom found held.
+const SELDOM: f64 = 0.1;
 
 /// A level whose latch is modelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +220,7 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
         .min_by(|a, b| a.busiest.full_at().total_cmp(&b.busiest.full_at()))?;
     Some(Section {
         heading: "Modelled cost of the allocation latch".to_owned(),
-        finding: finding(hottest),
+        finding: finding(hottest, results.environment.cpu_count),
         text: vec![
             "Measured: how often the latch of each PFS, GAM and SGAM page was taken UP or EX, and how long \
              it was held. Utilisation is the one times the other. Readers of these pages are not counted."
@@ -233,19 +238,26 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
     })
 }
 
-fn finding(hottest: &Level<'_>) -> String {
+fn finding(hottest: &Level<'_>, cpus: Option<u32>) -> String {
     let busiest = &hottest.busiest;
-    let shows = hottest.share() >= LEAST_SHARE;
     let here = format!(
-        "with {:.1} processors in use, sessions waited {:.1}% of their time for latches of PFS, GAM and SGAM \
-         pages",
+        "with {:.1} processors in use, sessions waited {:.1} ms in a second of load, {:.1}% of their time, for \
+         latches of PFS, GAM and SGAM pages",
         busiest.processors(),
+        hottest.waited_ms,
         100.0 * hottest.share()
     );
-    let verdict = if shows {
+    // A load that would hold the latch all the time on none of the modelled machines contends on no machine.
+    let largest = PROCESSORS.last().map_or(0.0, |&n| f64::from(n));
+    let is_small = cpus.is_none_or(|n| n < FEW_PROCESSORS)
+        && busiest.processors() < SELDOM * busiest.full_at()
+        && busiest.full_at() <= largest;
+    let verdict = if hottest.waited_ms >= LEAST_WAIT_MS {
         format!("Contention for allocation pages is measured here: {here}")
-    } else {
+    } else if is_small {
         format!("This machine cannot show contention for allocation pages: {here}")
+    } else {
+        format!("Sessions hardly waited for allocation pages: {here}")
     };
     format!(
         "{verdict} ({}). {MODEL}the busiest of these latches, of page {}, would be held all the time with {} \
@@ -385,6 +397,39 @@ mod tests {
             (busiest.mg1_us(64).unwrap() - at(64)).abs() < 1e-6,
             "no scatter"
         );
+    }
+
+    #[test]
+    fn a_machine_cannot_show_contention_only_where_it_is_small_and_the_load_would_contend() {
+        let of = Modelled {
+            panel: String::new(),
+            curve: String::new(),
+            level: "600".to_owned(),
+            sessions: 600,
+        };
+        let says = |(holds, waited_ms): (u64, f64), cpus: u32| {
+            let level = Level {
+                of: &of,
+                busiest: Busiest::of(&[&run(holds, 2_000)]).unwrap(),
+                waited_ms,
+            };
+            finding(&level, Some(cpus))
+        };
+        // Five sessions of 600 wait at every moment.
+        let waits = says((100_000, 5_000.0), 64);
+        assert!(
+            waits.starts_with("Contention for allocation pages is measured"),
+            "{waits}"
+        );
+        let small = says((100_000, 0.1), 2);
+        assert!(
+            small.starts_with("This machine cannot show contention"),
+            "{small}"
+        );
+        for (load, cpus) in [((100_000, 0.1), 64), ((100, 0.1), 2)] {
+            let no_waits = says(load, cpus);
+            assert!(no_waits.starts_with("Sessions hardly waited"), "{no_waits}");
+        }
     }
 
     #[test]

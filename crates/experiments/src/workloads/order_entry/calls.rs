@@ -12,7 +12,7 @@ pub(super) enum Outcome {
     Committed,
     /// Rolled back because its last item does not exist.
     RolledBack,
-    /// A delivery, with the districts that had an order to deliver.
+    /// A delivery, with a bit for each district that had an order to deliver, the first one's lowest.
     Delivered(u32),
 }
 

@@ -7,7 +7,8 @@
 //!
 //! # Invariants
 //! 1. The rows follow from the seed alone, whatever the number of threads that load them.
-//! 2. The 12 conditions hold after the load, and after every run.
+//! 2. The 12 conditions hold after the load, and after every run: then the eleventh counts the deliveries of
+//!    the run, too.
 //! 3. A transaction that the engine ends as a deadlock's victim is run again with the same inputs, and
 //!    counts once.
 //! 4. Counts and latencies take the same memory for any number of sessions.

@@ -152,7 +152,7 @@ fn delivery(churn: &str) -> String {
 AS
 SET NOCOUNT ON; SET XACT_ABORT ON;
 DECLARE @d_id tinyint = 1, @o_id int, @c_id int, @total decimal(12, 2), @now datetime = GETDATE(),
-    @delivered int = 0;
+    @delivered int = 0, @bit int = 1;
 WHILE @d_id <= @districts
 BEGIN
     SELECT @o_id = NULL;
@@ -170,14 +170,14 @@ BEGIN
             ol_o_id = @o_id;
         UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = c_delivery_cnt + 1
         WHERE c_w_id = @w_id AND c_d_id = @d_id AND c_id = @c_id;
-        SET @delivered = @delivered + 1;
+        SET @delivered = @delivered + @bit;
     END
     IF @d_id = @districts
     BEGIN
         {churn}SET @d_id = @d_id;
     END
     COMMIT TRANSACTION;
-    SET @d_id = @d_id + 1;
+    SELECT @d_id = @d_id + 1, @bit = @bit * 2;
 END
 SELECT @delivered AS delivered;"
     )

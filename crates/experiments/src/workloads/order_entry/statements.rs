@@ -396,7 +396,8 @@ impl Statements {
                         session.execute(self.commit, &[])?;
                         session.execute(self.begin, &[])?;
                     }
-                    delivered += u32::from(self.deliver_one(session, (w, d), *carrier)?);
+                    let was_one = self.deliver_one(session, (w, d), *carrier)?;
+                    delivered |= u32::from(was_one) << (d - 1);
                 }
                 Ok(Outcome::Delivered(delivered))
             }
