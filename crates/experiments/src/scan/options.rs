@@ -174,7 +174,8 @@ impl Options {
         }
         if self.beside > 0 && self.caches.contains(&Cache::Cold) {
             return refuse(
-                "--beside goes with --cache warm alone: users read the pages of a cold cache before a scan does",
+                "--beside goes with --cache warm alone: users read the pages of a cold cache before a scan \
+                 does",
             );
         }
         if self.beside > 2000 {

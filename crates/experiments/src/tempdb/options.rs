@@ -174,8 +174,8 @@ impl Options {
         }
         if self.places.log.is_some() {
             return refuse(
-                "the log of tempdb is in the directory of its instance, beside the first data file: leave out \
-                 --log-volume",
+                "the log of tempdb is in the directory of its instance, beside the first data file: leave \
+                 out --log-volume",
             );
         }
         if self.total_bytes < 16 * MIB || self.total_bytes > 1 << 40 {

@@ -298,8 +298,9 @@ impl Options {
         ];
         if self.part > 1 {
             found.push(format!(
-                "Customers, orders and items are one part in {} of those of a whole warehouse. The constants of \
-                 the non-uniform choice among them are those of a whole one, so that the choice is nearly uniform.",
+                "Customers, orders and items are one part in {} of those of a whole warehouse. The constants \
+                 of the non-uniform choice among them are those of a whole one, so that the choice is nearly \
+                 uniform.",
                 self.part
             ));
         }
@@ -311,8 +312,8 @@ impl Options {
             ));
         }
         if self.hot_rows == HotRows::Padded {
-            let text = "Rows of warehouses and districts have a further column of 5,000 bytes, so that each has \
-                a page of its own.";
+            let text = "Rows of warehouses and districts have a further column of 5,000 bytes, so that each \
+                has a page of its own.";
             found.push(text.to_owned());
         }
         if self.keying == Keying::None {
@@ -322,12 +323,14 @@ impl Options {
             );
         }
         if self.churn.iter().any(|&churn| churn != Churn::Off) {
-            let text = "With churn each transaction also creates, fills and drops a table before its commit, but \
-                for new orders that are rolled back; a delivery does so in the last of its ten transactions.";
+            let text = "With churn each transaction also creates, fills and drops a table before its commit, \
+                but for new orders that are rolled back; a delivery does so in the last of its ten \
+                transactions.";
             found.push(text.to_owned());
         }
         if self.churn.contains(&Churn::Tempdb) {
-            let text = "With churn tempdb the number of files is still that of the user database: tempdb has one.";
+            let text = "With churn tempdb the number of files is still that of the user database: tempdb has \
+                one.";
             found.push(text.to_owned());
         }
         found

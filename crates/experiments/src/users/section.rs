@@ -232,8 +232,8 @@ fn latch_finding(results: &Results) -> String {
         mean(|l| !page_latches::is_allocation(l)),
     );
     format!(
-        "On average over all runs sessions waited {maps:.1} ms in a second of load for latches of PFS, GAM and \
-         SGAM pages, {rest:.1} ms for those of other pages"
+        "On average over all runs sessions waited {maps:.1} ms in a second of load for latches of PFS, GAM \
+         and SGAM pages, {rest:.1} ms for those of other pages"
     )
 }
 

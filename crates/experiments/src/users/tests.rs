@@ -65,7 +65,8 @@ fn the_report_names_how_the_load_deviates() {
         let users = made::<Users>(dir.path(), words).unwrap();
         users.options.deviations().join(" ")
     };
-    let many = "--users 1,600 --files 1 --warehouses 10 --pace spec --part 10 --hot-rows padded --churn tempdb";
+    let many = "--users 1,600 --files 1 --warehouses 10 --pace spec --part 10 --hot-rows padded \
+                --churn tempdb";
     let text = deviations(many);
     for part in [
         "Up to 600 users work on 10 warehouses: 10 on each",

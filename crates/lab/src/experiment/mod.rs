@@ -14,8 +14,8 @@
 //! 4. The fields that place a run (id, block, level, status, start) are the runner's; it fills them.
 //!
 //! # What can fail
-//! A step returns [`StepError`]: cancelled, refused by the guard, a wrong result of the engine, or failed with
-//! a sentence.
+//! A step returns [`StepError`]: cancelled, refused by the guard, a wrong result of the engine, or failed
+//! with a sentence.
 
 mod latency;
 

@@ -207,7 +207,7 @@ fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
         section
             .text
             .iter()
-            .any(|text| text.contains("with keying and think times"))
+            .any(|text| text.contains("keying and think times"))
     );
     let mut tables = section.tables.iter();
     assert!(!tables.any(|table| table.caption.starts_with("Universal scalability law")));

@@ -28,7 +28,8 @@ pub(super) struct Ended {
     session: Box<dyn Session>,
 }
 
-/// A session that is counted as running until its thread ends, by a panic too: the load waits for all of them.
+/// A session that is counted as running until its thread ends, by a panic too: the load waits for all of
+/// them.
 struct Running<'a>(&'a Shared<'a>);
 
 impl Drop for Running<'_> {

@@ -240,8 +240,9 @@ impl Asked {
         let share = self.skipped_share();
         (share > MOST_SKIPPED).then(|| {
             format!(
-                "Deliveries found no order in {:.1}% of the districts: more than {:.0}% has to be reported. Such \
-                 deliveries are shorter; a larger warehouse (--part) or fewer users for each leave more orders.",
+                "Deliveries found no order in {:.1}% of the districts: more than {:.0}% has to be reported. \
+                 Such deliveries are shorter; a larger warehouse (--part) or fewer users for each leave more \
+                 orders.",
                 100.0 * share,
                 100.0 * MOST_SKIPPED
             )

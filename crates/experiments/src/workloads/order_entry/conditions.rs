@@ -1,8 +1,8 @@
 //! The 12 consistency conditions, each a query that counts the rows that break it, and the counts of the
 //! tables against what sessions got.
 //!
-//! Condition 11 is specified for the time before the first delivery. After a run it is checked with the orders
-//! that sessions have delivered in each district added.
+//! Condition 11 is specified for the time before the first delivery. After a run it is checked with the
+//! orders that sessions have delivered in each district added.
 
 use super::audit::Asked;
 use super::random::Kind;

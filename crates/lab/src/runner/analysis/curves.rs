@@ -84,8 +84,8 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
     if facts.plan.factors[0].is_concurrency {
         match is_offered(facts) {
             true => text.push(
-                "No scalability law is fitted: with a rate, with keying and think times, or with a latency as \
-                 the response the throughput is \
+                "No scalability law is fitted: with a rate, keying and think times, or a latency as the \
+                 response the throughput is \
                  what was offered, not what the sessions can do."
                     .to_owned(),
             ),
