@@ -133,7 +133,8 @@ impl Asked {
             (Request::OrderStatus { customer, .. }, _) => {
                 self.statuses_by_name += by_name(customer);
             }
-            (Request::Delivery { .. }, Outcome::Delivered(bits)) => {
+            (Request::Delivery { .. }, Outcome::Delivered { bits, deadlocks }) => {
+                self.deadlocks += u64::from(deadlocks);
                 for d in (1..=districts).filter(|d| bits >> (d - 1) & 1 == 1) {
                     *self.by_district.entry((w, d)).or_default() += 1;
                 }
@@ -317,7 +318,10 @@ mod tests {
                     Request::NewOrder {
                         is_invalid: true, ..
                     } => Outcome::RolledBack,
-                    Request::Delivery { .. } => Outcome::Delivered((1 << 10) - 1),
+                    Request::Delivery { .. } => Outcome::Delivered {
+                        bits: (1 << 10) - 1,
+                        deadlocks: 0,
+                    },
                     _ => Outcome::Committed,
                 };
                 asked.count(&request, outcome, requests.warehouse, scale.districts);

@@ -1,16 +1,19 @@
 //! The load on the embedded engine: conditions after the load, after runs, and after planted violations.
 
+mod killed;
+
+use super::calls::{Calls, Form, Outcome};
 use super::conditions::{Moment, broken, differences, totals};
+use super::requests::Request;
+use super::statements::Statements;
 use super::*;
-use crate::targets::{DatabaseLayout, Embedded, Startup, Target};
+use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, TargetError};
 use crate::workloads::load::Work;
 use crate::workloads::prepared::session_in;
 use furrow_io::time::{Duration, Moment as Clock, sleep};
-use furrow_io::{MemoryVolume, SystemVolume, Volume, thread};
+use furrow_io::{MemoryVolume, Volume, thread};
 use random::DECK;
-use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -112,6 +115,74 @@ fn the_conditions_hold_after_the_load_and_after_runs() {
             .len(),
         1
     );
+}
+
+/// Runs a delivery of warehouse 1; its transaction of district 2, which delivers this order, is a deadlock's
+/// victim.
+fn with_a_victim(
+    target: &Embedded,
+    (session, form): (&mut dyn Session, &mut dyn Form),
+    oldest: u32,
+) -> Result<Outcome, TargetError> {
+    let mut other = session_in(target, "oe").unwrap();
+    let begin = format!(
+        "SET DEADLOCK_PRIORITY HIGH; BEGIN TRANSACTION; UPDATE dbo.orders SET o_carrier_id = NULL \
+         WHERE o_w_id = 1 AND o_d_id = 2 AND o_id = {oldest};"
+    );
+    other.batch(&begin).unwrap();
+    let mut look = session_in(target, "oe").unwrap();
+    let mut waiting = || {
+        let text = "SELECT COUNT(*) FROM sys.dm_os_waiting_tasks WHERE wait_type LIKE 'LCK[_]%';";
+        look.batch(text).unwrap().scalar().unwrap().count()
+    };
+    thread::scope(|scope| {
+        let body = move || form.run(session, 1, &Request::Delivery { carrier: 5 });
+        let delivery = thread::spawn_scoped(scope, "delivery".to_owned(), body).unwrap();
+        let begun = Clock::now();
+        while waiting() == 0 {
+            assert!(
+                begun.elapsed_us() < 60_000_000,
+                "the delivery does not wait"
+            );
+            sleep(Duration::from_millis(2));
+        }
+        let close = format!(
+            "SELECT no_o_id FROM dbo.new_order WITH (UPDLOCK) \
+             WHERE no_w_id = 1 AND no_d_id = 2 AND no_o_id = {oldest};"
+        );
+        other.batch(&close).unwrap();
+        other.batch("ROLLBACK TRANSACTION;").unwrap();
+        delivery.join().unwrap()
+    })
+}
+
+#[test]
+fn a_delivery_that_is_a_victim_goes_on_at_its_district() {
+    let (target, population) = loaded(Scale::small(1), HotRows::Packed);
+    let scale = population.scale;
+    let mut session = session_in(&target, "oe").unwrap();
+    procedures::create(session.as_mut(), Churn::Off).unwrap();
+    let calls = Calls::prepare(session.as_mut(), scale.districts).unwrap();
+    let statements = Statements::prepare(session.as_mut(), scale.districts, Churn::Off).unwrap();
+    let forms: [Box<dyn Form>; 2] = [Box::new(calls), Box::new(statements)];
+    let mut asked = Asked::default();
+    for (oldest, mut form) in (scale.delivered() + 1..).zip(forms) {
+        let outcome = with_a_victim(&target, (session.as_mut(), form.as_mut()), oldest);
+        let wanted = Outcome::Delivered {
+            bits: 0b111,
+            deadlocks: 1,
+        };
+        assert_eq!(outcome, Ok(wanted));
+        asked.count(
+            &Request::Delivery { carrier: 5 },
+            wanted,
+            1,
+            scale.districts,
+        );
+    }
+    assert_eq!((asked.deadlocks, asked.delivered), (2, 6));
+    let found = broken(&target, "oe", scale, Moment::Run(&asked)).unwrap();
+    assert_eq!(found, none());
 }
 
 #[test]
@@ -307,95 +378,4 @@ fn the_conditions_hold_after_a_restore_of_backups_taken_under_the_load() {
         broken(&target, "oe", population.scale, Moment::Run(&work.asked())).unwrap(),
         none()
     );
-}
-
-/// Set in the process that is to be killed: the directory that it works in.
-const TO_BE_KILLED: &str = "FURROW_ORDER_ENTRY_TO_BE_KILLED";
-
-/// Runs the load and prints again and again how many new orders and payments were confirmed to sessions.
-fn work_until_killed(root: &Path) {
-    let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
-    let (target, population) = loaded_at((&volume, root), Scale::small(1), HotRows::Packed);
-    let manner = Manner {
-        calling: Calling::Procedures,
-        churn: Churn::Off,
-        has_pauses: false,
-    };
-    let work = OrderEntry::new(&target, "oe", population, manner, 79).unwrap();
-    let (begun, stop) = (Clock::now(), &AtomicBool::new(false));
-    thread::scope(|scope| {
-        for place in 0..6 {
-            let mut session = session_in(&target, "oe").unwrap();
-            let mut job = work.open(place, session.as_mut()).unwrap();
-            let body = move || {
-                while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(job.next(session.as_mut(), 1), Ok(1));
-                }
-            };
-            thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
-        }
-        // No process stays behind a test that failed.
-        while begun.elapsed_us() < 60_000_000 {
-            let asked = work.asked();
-            println!(
-                "confirmed {} {} .",
-                asked.new_orders,
-                asked.of(Kind::Payment)
-            );
-            sleep(Duration::from_millis(1));
-        }
-        stop.store(true, Ordering::Relaxed);
-    });
-}
-
-/// New orders and payments of a whole line of that process.
-fn confirmed(line: &str) -> Option<(u64, u64)> {
-    let (_, counts) = line.split_once("confirmed ")?;
-    let (orders, payments) = counts.strip_suffix(" .")?.split_once(' ')?;
-    Some((orders.parse().ok()?, payments.parse().ok()?))
-}
-
-#[test]
-fn what_was_confirmed_before_a_kill_is_there_after_it() {
-    if let Ok(root) = std::env::var(TO_BE_KILLED) {
-        return work_until_killed(Path::new(&root));
-    }
-    struct Killed(Child);
-    impl Drop for Killed {
-        fn drop(&mut self) {
-            self.0.kill().unwrap();
-            self.0.wait().unwrap();
-        }
-    }
-    let dir = tempfile::tempdir().unwrap();
-    let name = "workloads::order_entry::tests::what_was_confirmed_before_a_kill_is_there_after_it";
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", name, "--nocapture", "--test-threads", "1"])
-        .env(TO_BE_KILLED, dir.path())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut lines = lines
-        .map_while(Result::ok)
-        .filter_map(|line| confirmed(&line));
-    let killed = Killed(child);
-    let enough = lines.find(|(orders, payments)| *orders >= 300 && *payments >= 300);
-    drop(killed);
-    // What it had still written is read, too.
-    let (orders, payments) = lines.last().or(enough).unwrap();
-    let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
-    let target = started((&volume, dir.path()));
-    let scale = Scale::small(1);
-    assert_eq!(broken(&target, "oe", scale, Moment::Any).unwrap(), none());
-    let found = totals(&target, "oe").unwrap();
-    let districts = u64::from(scale.districts);
-    let new_orders = found.next_orders - districts * u64::from(scale.customers + 1);
-    assert!(
-        new_orders >= orders,
-        "{new_orders} orders are there of {orders}"
-    );
-    let paid = found.payments - districts * u64::from(scale.customers);
-    assert!(paid >= payments, "{paid} payments are there of {payments}");
 }
