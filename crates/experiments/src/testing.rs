@@ -4,6 +4,7 @@ use crate::plugin::{Plugin, Start};
 use clap::{Args, Command, FromArgMatches};
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::environment::Environment;
+use furrow_lab::experiment::Experiment;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::Plan;
 use furrow_lab::results::{Results, Section};
@@ -25,18 +26,7 @@ pub(crate) fn made<P: Plugin>(out: &Path, words: &str) -> Result<P, String> {
 /// Runs two blocks of it on real files. Every run has to be good, and nothing but the journal may be left.
 pub(crate) fn run_blocks<P: Plugin>(out: &Path, words: &str) -> Results {
     let mut experiment: P = made(out, words).unwrap();
-    let plan = Plan {
-        blocks: 2,
-        ..experiment.plan(3)
-    };
-    let setup = RunnerSetup {
-        volume: Arc::new(SystemVolume::new()),
-        out_dir: out.to_path_buf(),
-        clock: Arc::new(SystemClock::new()),
-        cancel: Arc::new(AtomicBool::new(false)),
-        program: "test".to_owned(),
-    };
-    let mut runner = Runner::create(setup, plan, &experiment).unwrap();
+    let mut runner = runner_of(out, &experiment);
     let stop = runner.run(&mut experiment, &mut |_| {}).unwrap();
     let runs = runner.log().history().runs.values();
     let failures: Vec<_> = runs.flat_map(|run| run.failures.clone()).collect();
@@ -50,4 +40,20 @@ pub(crate) fn run_blocks<P: Plugin>(out: &Path, words: &str) -> Results {
     let left = SystemVolume::new().list(out).unwrap();
     assert_eq!(left, [out.join("journal.jsonl")]);
     results
+}
+
+/// A runner of two blocks of an experiment, on real files.
+pub(crate) fn runner_of(out: &Path, experiment: &dyn Experiment) -> Runner {
+    let plan = Plan {
+        blocks: 2,
+        ..experiment.plan(3)
+    };
+    let setup = RunnerSetup {
+        volume: Arc::new(SystemVolume::new()),
+        out_dir: out.to_path_buf(),
+        clock: Arc::new(SystemClock::new()),
+        cancel: Arc::new(AtomicBool::new(false)),
+        program: "test".to_owned(),
+    };
+    Runner::create(setup, plan, experiment).unwrap()
 }

@@ -244,6 +244,7 @@ impl Experiment for Ab {
         Forecast {
             seconds: ASSUMED_OVERHEAD_S + load_s,
             peak_bytes,
+            shared_bytes: Vec::new(),
             bytes_written,
             steps,
         }

@@ -202,6 +202,7 @@ impl Experiment for Arrays {
         Forecast {
             seconds: ASSUMED_OVERHEAD_S + bytes_written as f64 / 1e6 / ASSUMED_MB_S,
             peak_bytes: vec![(self.base(), data + self.options.log_bytes + extra)],
+            shared_bytes: Vec::new(),
             bytes_written,
             steps,
         }
@@ -286,7 +287,7 @@ impl Experiment for Arrays {
         if found == wanted {
             return Ok(());
         }
-        Err(StepError::Failed(format!(
+        Err(StepError::Violation(format!(
             "the table holds {found} rows where {wanted} were inserted"
         )))
     }

@@ -388,7 +388,7 @@ pub(crate) fn forecast(
     statement: String,
 ) -> Forecast {
     let contents = options.contents();
-    let mut peak_bytes = Vec::new();
+    let mut shared_bytes = Vec::new();
     for files in &options.files {
         let volumes = options.places.data(out_dir);
         let place = RunPlace::new(
@@ -398,19 +398,16 @@ pub(crate) fn forecast(
             "HASH_START_p1",
         );
         let each = contents.file_bytes(*files) + target.extra_bytes_per_file();
-        peak_bytes.extend(place.peak(each, contents.log_bytes()));
+        shared_bytes.extend(place.peak(each, contents.log_bytes()));
     }
-    let first = peak_bytes.first().map(|(volume, _)| volume.clone());
-    peak_bytes.extend(first.map(|volume| (volume, target.instance_bytes())));
-    let stripes = options.stripe_places.data(out_dir);
-    peak_bytes.extend(
-        stripes
-            .into_iter()
-            .map(|volume| (volume, options.total_bytes)),
-    );
+    let first = shared_bytes.first().map(|(volume, _)| volume.clone());
+    shared_bytes.extend(first.map(|volume| (volume, target.instance_bytes())));
+    let stripes = options.stripe_places.data(out_dir).into_iter();
+    let peak_bytes = stripes.map(|volume| (volume, options.total_bytes));
     Forecast {
         seconds: options.total_bytes as f64 / 1e6 / ASSUMED_MB_S + 0.3,
-        peak_bytes,
+        peak_bytes: peak_bytes.collect(),
+        shared_bytes,
         bytes_written: options.total_bytes,
         steps: vec![
             format!("once: make {} databases", options.files.len()),

@@ -158,12 +158,13 @@ impl Experiment for Check {
         let log = self.options.places.log.as_deref();
         let place = RunPlace::new(&volumes, log, self.options.files, "HASH_START_p1");
         let each = contents.file_bytes(self.options.files) + self.target.extra_bytes_per_file();
-        let mut peak_bytes = place.peak(each, contents.log_bytes());
-        let first = peak_bytes.first().map(|(volume, _)| volume.clone());
-        peak_bytes.extend(first.map(|volume| (volume, self.target.instance_bytes())));
+        let mut shared_bytes = place.peak(each, contents.log_bytes());
+        let first = shared_bytes.first().map(|(volume, _)| volume.clone());
+        shared_bytes.extend(first.map(|volume| (volume, self.target.instance_bytes())));
         Forecast {
             seconds: self.options.total_bytes as f64 / 1e6 / ASSUMED_MB_S + 0.3,
-            peak_bytes,
+            peak_bytes: Vec::new(),
+            shared_bytes,
             bytes_written: 0,
             steps: vec![
                 format!("once: make a database of {} files", self.options.files),

@@ -247,6 +247,7 @@ impl Experiment for DataFiles {
                     load.rows as f64 / load.rows_per_commit.max(1) as f64,
                 ),
             peak_bytes,
+            shared_bytes: Vec::new(),
             bytes_written,
             steps,
         }
@@ -289,7 +290,7 @@ impl Experiment for DataFiles {
         if found == wanted {
             return Ok(());
         }
-        Err(StepError::Failed(format!(
+        Err(StepError::Violation(format!(
             "the table holds {found} rows where {wanted} were inserted"
         )))
     }

@@ -7,7 +7,7 @@ use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::{ASSUMED_CV, Plan, TimeModel, explain};
-use furrow_lab::results::FileRole;
+use furrow_lab::results::{FileRole, RunStatus};
 use furrow_lab::runner::{Runner, RunnerSetup, Stop};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -115,14 +115,19 @@ fn a_run_records_all_that_the_report_wants_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn a_run_that_lost_rows_does_not_count_and_is_tried_again() {
+fn a_run_that_lost_rows_does_not_count_and_its_files_stay() {
     let mut bench = bench(small());
     bench.tape.lost.store(1, Ordering::Relaxed);
     let plan = plan(&bench.experiment);
     let mut runner = Runner::create(bench.setup.clone(), plan, &bench.experiment).unwrap();
     runner.run(&mut bench.experiment, &mut |_| {}).unwrap();
     let first = &runner.log().history().runs[&1];
-    assert_eq!(first.attempts, 2);
+    assert_eq!(first.attempts, 1);
+    let status = first.status();
+    assert!(matches!(status, RunStatus::Failed(_)), "{status:?}");
+    let kept = bench.volume.list(Path::new("/v1")).unwrap();
+    assert_eq!(kept.len(), 1, "{kept:?}");
+    assert!(first.failures[0].contains(&kept[0].display().to_string()));
     assert!(
         first.failures[0].contains("255 rows where 256"),
         "{:?}",

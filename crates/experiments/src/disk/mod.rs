@@ -196,12 +196,14 @@ impl Experiment for Disk {
             Mode::Model => Forecast {
                 seconds: self.options.requests as f64 / ASSUMED_REQUESTS,
                 peak_bytes: Vec::new(),
+                shared_bytes: Vec::new(),
                 bytes_written: 0,
                 steps: vec![format!("{} requests on the model", self.options.requests)],
             },
             Mode::FileOffset => Forecast {
                 seconds: self.options.seconds as f64 + 0.5,
-                peak_bytes: match &self.options.device {
+                peak_bytes: Vec::new(),
+                shared_bytes: match &self.options.device {
                     Some(_) => Vec::new(),
                     None => vec![(self.dir(), self.options.file_bytes)],
                 },

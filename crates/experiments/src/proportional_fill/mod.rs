@@ -255,6 +255,7 @@ impl Experiment for ProportionalFill {
         Forecast {
             seconds: ASSUMED_OVERHEAD_S + bytes_written as f64 / 1e6 / ASSUMED_MB_S,
             peak_bytes,
+            shared_bytes: Vec::new(),
             bytes_written,
             steps,
         }
@@ -329,7 +330,7 @@ impl Experiment for ProportionalFill {
             return Ok(());
         }
         let text = format!("the table holds {found} rows where {wanted} were inserted");
-        Err(StepError::Failed(text))
+        Err(StepError::Violation(text))
     }
 
     fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {

@@ -11,8 +11,9 @@
 //!    file sizes. All runs scan them; no run changes them but with `--beside`.
 //! 2. A cold scan begins after DBCC DROPCLEANBUFFERS, a warm one after a scan that is not measured. The pool
 //!    holds the whole table. Files are read past the page cache of the system where it allows that.
-//! 3. A run counts only when each scan found all rows. A report has to give the rows that it gives in the
-//!    first database; beside users, the 12 consistency conditions have to hold after it.
+//! 3. A run counts only when each measured scan found all rows, and each measured report gave the rows that
+//!    it gives in the first database. Beside users, whose changes a report sees, the consistency conditions
+//!    have to hold after it instead, but for the eleventh, which holds before the first delivery alone.
 //!
 //! # How a run goes
 //! 1. *Prepare*, once: instance, databases, rows, a checkpoint.
@@ -25,28 +26,29 @@
 mod options;
 mod queries;
 mod reports;
+mod table;
 #[cfg(test)]
 mod tests;
 
-pub use options::{Options, Typed};
+pub use options::{Cache, Options, Typed};
 
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
-use crate::targets::{
-    DatabaseLayout, Embedded, Session, Startup, Target, TargetError, Value, quoted,
-};
-use crate::workloads::beside::{self, BusyRows, Statement};
-use crate::workloads::load::Work;
+use crate::targets::{DatabaseLayout, Embedded, Startup, Target};
+use crate::workloads::beside::{self, Answers, BusyRows, Statement};
+use crate::workloads::load::{ASSUMED_SESSION_BYTES, Work};
 use crate::workloads::order_entry::{self as order_entry, Calling, Churn, Manner, OrderEntry};
 use crate::workloads::place::{RunPlace, failed, start_instance};
+use crate::workloads::prepared::session_in;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::{Forecast, Reset};
 use furrow_lab::results::{self, Better, Figure, Run};
-use furrow_lab::size::size_text;
 use queries::Query;
 use reports::{Reports, SEED, population};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
+use table::ROW_BYTES;
 
 const FILES: &str = "files";
 const CACHE: &str = "cache";
@@ -55,12 +57,9 @@ const QUERY: &str = "query";
 const DOP: &str = "dop";
 /// Seconds in which users work alone before a query begins beside them.
 const ALONE_S: f64 = 0.5;
-const TABLE: &str = "dbo.Scanned";
 /// Scans are divided among threads whatever they cost.
 const ANY_COST: &str = "EXEC sp_configure 'show advanced options', 1; RECONFIGURE; \
                         EXEC sp_configure 'cost threshold for parallelism', 0; RECONFIGURE;";
-/// A row takes a page.
-const ROW_BYTES: u64 = 8192;
 /// Megabytes a second that loading and scanning are thought to take before any was seen.
 const ASSUMED_MB_S: f64 = 300.0;
 
@@ -73,6 +72,8 @@ pub struct Scan {
     /// Databases that are prepared, by files and layout.
     databases: Vec<(u64, String, String)>,
     reports: Reports,
+    /// What the measured statement gave.
+    answers: Answers,
 }
 
 impl Scan {
@@ -84,6 +85,7 @@ impl Scan {
             target,
             databases: Vec::new(),
             reports: Reports::default(),
+            answers: Answers::default(),
         }
     }
 
@@ -120,37 +122,11 @@ impl Scan {
         found.map(|(_, _, name)| name.as_str())
     }
 
-    fn is_cold(cell: &Cell) -> bool {
-        cell.level(CACHE).is_some_and(|level| level.key == "cold")
-    }
-
-    fn session(&self, database: &str) -> Result<Box<dyn Session>, TargetError> {
-        let mut session = self.target.connect()?;
-        session.batch(&format!("USE {};", quoted(database)))?;
-        Ok(session)
-    }
-
-    /// Makes the table: one row, doubled until all are there.
-    fn fill(&self, database: &str, context: &RunContext<'_>) -> Result<(), StepError> {
-        let mut session = self.session(database).map_err(failed)?;
-        let create = format!(
-            "CREATE TABLE {TABLE} (c1 BIGINT IDENTITY (1, 1) PRIMARY KEY, c2 CHAR (4100) NOT NULL);\n\
-             INSERT {TABLE} (c2) VALUES ('a');"
-        );
-        session.batch(&create).map_err(failed)?;
-        let mut rows = 1;
-        while rows < self.rows() {
-            if context.is_cancelled() {
-                return Err(StepError::Cancelled);
-            }
-            // Small steps: a step is one transaction, and its records stay in the log until it ends.
-            let more = rows.min(self.rows() - rows).min(4096);
-            let text = format!("INSERT {TABLE} (c2) SELECT TOP ({more}) c2 FROM {TABLE};");
-            session.batch(&text).map_err(failed)?;
-            rows += more;
+    fn is_cold(&self, cell: &Cell) -> bool {
+        match cell.level(CACHE) {
+            Some(level) => level.key == Cache::Cold.word(),
+            None => self.options.caches.first() == Some(&Cache::Cold),
         }
-        session.batch("CHECKPOINT;").map_err(failed)?;
-        Ok(())
     }
 
     fn layout(&self, place: &RunPlace, files: u64) -> DatabaseLayout {
@@ -183,18 +159,23 @@ impl Scan {
         dop.unwrap_or(1)
     }
 
-    /// Fails where a count does not find all rows.
-    fn check_count(&self, database: &str) -> Result<(), StepError> {
-        let mut session = self.session(database).map_err(failed)?;
-        let reply = session.batch(Query::Count.text()).map_err(failed)?;
-        let found = reply.scalar().map_or(0, Value::count);
-        if found == self.rows() {
+    /// Fails where the measured statement did not give the rows that it has to give, in any session; and,
+    /// where users worked beside it, where their tables are not consistent.
+    fn check_answers(&self, database: &str, query: Query) -> Result<(), StepError> {
+        let answers = std::mem::take(&mut *self.answers.lock());
+        debug_assert_eq!(answers.len(), self.options.sessions as usize);
+        for rows in &answers {
+            match query {
+                Query::Count => table::check_count(rows, self.rows())?,
+                // Users change what a report reads.
+                _ if self.options.beside > 0 => {}
+                _ => self.reports.check(query, rows)?,
+            }
+        }
+        if self.options.beside == 0 {
             return Ok(());
         }
-        Err(StepError::Failed(format!(
-            "a scan finds {found} rows where {} were inserted",
-            self.rows()
-        )))
+        reports::check_conditions(self.target.as_ref(), database, &self.options)
     }
 }
 
@@ -284,20 +265,24 @@ impl Experiment for Scan {
     }
 
     fn memory_bytes(&self) -> u64 {
-        self.options.pool_bytes()
+        let sessions = u64::from(self.options.sessions + self.options.beside);
+        self.options.pool_bytes() + sessions * ASSUMED_SESSION_BYTES
     }
 
     fn forecast(&self, cell: &Cell) -> Forecast {
-        let mut peak_bytes: Vec<(PathBuf, u64)> = Vec::new();
+        let mut shared_bytes: Vec<(PathBuf, u64)> = Vec::new();
         for (files, _, volumes) in self.variants() {
             let place = RunPlace::new(&volumes, None, files, "HASH_START_p1");
             let each = self.options.file_bytes(files) + self.target.extra_bytes_per_file();
-            peak_bytes.extend(place.peak(each, self.options.log_bytes()));
+            shared_bytes.extend(place.peak(each, self.options.log_bytes()));
         }
+        let first = shared_bytes.first().map(|(volume, _)| volume.clone());
+        shared_bytes.extend(first.map(|volume| (volume, self.target.instance_bytes())));
         let scan_s = self.options.total_bytes as f64 / 1e6 / ASSUMED_MB_S;
         Forecast {
             seconds: 2.0 * scan_s,
-            peak_bytes,
+            peak_bytes: Vec::new(),
+            shared_bytes,
             bytes_written: 0,
             steps: vec![
                 format!("once: make {} databases", self.variants().len()),
@@ -332,7 +317,7 @@ impl Experiment for Scan {
             }
             self.target.create_database(&made).map_err(failed)?;
             if self.options.has_scanned() {
-                self.fill(&place.name, context)?;
+                table::fill(self.target.as_ref(), &place.name, self.rows(), context)?;
             }
             if self.options.has_orders() {
                 let target = self.target.as_ref();
@@ -346,8 +331,8 @@ impl Experiment for Scan {
 
     fn setup(&mut self, cell: &Cell, _context: &mut RunContext<'_>) -> Result<(), StepError> {
         let database = self.database_of(cell).unwrap_or_default().to_owned();
-        let mut session = self.session(&database).map_err(failed)?;
-        let text = match Scan::is_cold(cell) {
+        let mut session = session_in(self.target.as_ref(), &database).map_err(failed)?;
+        let text = match self.is_cold(cell) {
             true => "CHECKPOINT; DBCC DROPCLEANBUFFERS WITH NO_INFOMSGS;".to_owned(),
             false => self.text_of(cell),
         };
@@ -380,7 +365,9 @@ impl Experiment for Scan {
             sessions: self.options.sessions,
             work,
         };
-        let mut run = beside::run(target, &statement, "scan", context)?;
+        self.answers.lock().clear();
+        let kept = ("scan", Some(Arc::clone(&self.answers)));
+        let mut run = beside::run_keeping(target, &statement, kept, context)?;
         run.threads = Some(self.options.sessions * self.dop_of(cell) + self.options.beside);
         let seconds = run.response.unwrap_or(1.0).max(1e-9);
         let read: u64 = run.files.iter().map(|file| file.bytes_read).sum();
@@ -407,33 +394,18 @@ impl Experiment for Scan {
     ) -> Result<(), StepError> {
         let database = self.database_of(cell).unwrap_or_default().to_owned();
         let query = self.query_of(cell);
-        if query == Query::Count {
-            self.check_count(&database)?;
-        }
-        if self.options.has_orders() {
-            let target = self.target.as_ref();
-            self.reports
-                .check(target, &database, query, &self.options)?;
-        }
+        self.check_answers(&database, query)?;
         let read: u64 = record.files.iter().map(|file| file.bytes_read).sum();
-        // A report reads a part of the tables; users beside it read what they need.
         let (least, most) = match query {
-            Query::Count => (
-                self.rows() * ROW_BYTES / 10 * 9,
-                self.rows() * ROW_BYTES / 10,
-            ),
+            Query::Count => table::cold_and_warm(self.rows()),
+            // A report reads a part of the tables.
             _ => (1, self.options.scale.bytes() / 10),
         };
-        match Scan::is_cold(cell) {
-            true if read < least => Err(StepError::Failed(format!(
-                "a cold scan read {} from the files, less than the table has: it was not cold",
-                size_text(read)
-            ))),
-            false if read > most && self.options.beside == 0 => Err(StepError::Failed(format!(
-                "a warm scan read {} from the files: give a larger --pool",
-                size_text(read)
-            ))),
-            _ => Ok(()),
+        match self.is_cold(cell) {
+            true => table::check_cold(read, least),
+            // Users beside it read what they need.
+            false if self.options.beside > 0 => Ok(()),
+            false => table::check_warm(read, most),
         }
     }
 

@@ -70,7 +70,7 @@ pub struct Typed {
     /// --quick 10]
     #[arg(long, value_name = "N")]
     part: Option<u32>,
-    /// Users that run the order-entry load beside a report or a scan [default: 0]
+    /// Users that run the order-entry load beside a report or a scan, with --cache warm [default: 0]
     #[arg(long, value_name = "N")]
     beside: Option<u32>,
     /// Sessions that scan at the same time [default: 1]
@@ -171,6 +171,12 @@ impl Options {
         }
         if !(1..=10_000).contains(&self.scale.warehouses) {
             return refuse("--warehouses must be from 1 to 10000");
+        }
+        if self.beside > 0 && self.caches.contains(&Cache::Cold) {
+            return refuse(
+                "--beside goes with --cache warm alone: users read the pages of a cold cache before a scan \
+                 does",
+            );
         }
         if self.beside > 2000 {
             return refuse("--beside must be from 0 to 2000 users");

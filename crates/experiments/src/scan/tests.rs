@@ -1,11 +1,12 @@
 //! The experiment with the engine.
 
 use super::*;
-use crate::testing::{made, run_blocks};
-use crate::workloads::prepared::session_in;
+use crate::targets::{Need, Reply, Session, StatementId, TargetError, Value};
+use crate::testing::{made, run_blocks, runner_of};
 use furrow_io::{MemoryVolume, Volume};
+use furrow_lab::environment::Environment;
+use furrow_lab::runner::Stop;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 #[test]
@@ -51,7 +52,7 @@ fn threads_of_a_scan_are_a_factor_and_their_waits_are_shown() {
 #[test]
 fn reports_beside_the_load_count_only_while_its_conditions_hold() {
     let dir = tempfile::tempdir().unwrap();
-    let words = "--files 1 --cache warm,cold --query best-sellers --part 100 --beside 3";
+    let words = "--files 1,2 --cache warm --query best-sellers --part 100 --beside 3";
     let results = run_blocks::<Scan>(&dir.path().join("out"), words);
     for run in &results.runs {
         assert!(run.status.is_good(), "{:?}", run.status);
@@ -88,14 +89,118 @@ fn an_answer_that_differs_from_the_first_database_fails_the_run() {
         .load(&target, "reported", &scan.options, how)
         .unwrap();
     let query = Query::DelayedOrders;
-    let check = || reports.check(&target, "reported", query, &scan.options);
-    assert!(check().is_ok());
     let mut session = session_in(&target, "reported").unwrap();
     let rows = session.batch(query.text()).unwrap().rows;
     assert_eq!(rows.len(), 10, "each district has orders that wait");
+    assert!(reports.check(query, &rows).is_ok());
     session.batch("DELETE TOP (1) dbo.new_order;").unwrap();
-    let wrong = check().unwrap_err().to_string();
-    assert!(wrong.contains("delayed-orders differs"), "{wrong}");
+    let rows = session.batch(query.text()).unwrap().rows;
+    let wrong = reports.check(query, &rows).unwrap_err();
+    let is_final =
+        matches!(&wrong, StepError::Violation(text) if text.contains("delayed-orders differs"));
+    assert!(is_final, "{wrong}");
+    let conditions = || reports::check_conditions(&target, "reported", &scan.options);
+    let broken = conditions().unwrap_err();
+    assert!(matches!(broken, StepError::Violation(_)), "{broken}");
+}
+
+#[test]
+fn a_cold_cache_is_cold_also_where_it_is_the_only_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let words = "--files 1,2 --cache cold --total 8MB";
+    let results = run_blocks::<Scan>(&dir.path().join("out"), words);
+    for run in &results.runs {
+        let read: u64 = run.files.iter().map(|file| file.bytes_read).sum();
+        assert!(read >= (8 << 20) / 10 * 9, "run {} read {read}", run.id);
+    }
+}
+
+/// The engine, but a scan that is divided among three threads counts a row too few.
+#[derive(Debug, Default)]
+struct Losing(Embedded);
+
+struct LosingSession {
+    inner: Box<dyn Session>,
+    losing: Vec<StatementId>,
+}
+
+impl Target for Losing {
+    fn name(&self) -> String {
+        self.0.name()
+    }
+
+    fn version(&self) -> String {
+        self.0.version()
+    }
+
+    fn lacks(&self, needs: &[Need]) -> Vec<String> {
+        self.0.lacks(needs)
+    }
+
+    fn paths(&self, layout: &DatabaseLayout) -> Vec<PathBuf> {
+        self.0.paths(layout)
+    }
+
+    fn start(&mut self, volume: &Arc<dyn Volume>, startup: &Startup) -> Result<(), TargetError> {
+        self.0.start(volume, startup)
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, TargetError> {
+        let (inner, losing) = (self.0.connect()?, Vec::new());
+        Ok(Box::new(LosingSession { inner, losing }))
+    }
+
+    fn stop(&mut self) -> Result<(), TargetError> {
+        self.0.stop()
+    }
+}
+
+impl Session for LosingSession {
+    fn batch(&mut self, text: &str) -> Result<Reply, TargetError> {
+        self.inner.batch(text)
+    }
+
+    fn prepare(&mut self, text: &str, parameters: &str) -> Result<StatementId, TargetError> {
+        let statement = self.inner.prepare(text, parameters)?;
+        if text.contains("MAXDOP 3") {
+            self.losing.push(statement);
+        }
+        Ok(statement)
+    }
+
+    fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError> {
+        self.inner.execute(statement, values)
+    }
+
+    fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError> {
+        let mut reply = self.inner.query(statement, values)?;
+        if self.losing.contains(&statement) {
+            reply.rows[0][0] = Value::Int(reply.rows[0][0].count() as i64 - 1);
+        }
+        Ok(reply)
+    }
+
+    fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {
+        self.inner.canceller()
+    }
+}
+
+#[test]
+fn the_rows_of_the_measured_scan_are_checked_and_not_those_of_another_plan() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let words = "--files 1 --cache warm --dop 1,3 --total 4MB";
+    let mut scan = made::<Scan>(&out, words).unwrap();
+    scan.target = Box::new(Losing::default());
+    let mut runner = runner_of(&out, &scan);
+    assert_eq!(runner.run(&mut scan, &mut |_| {}).unwrap(), Stop::Finished);
+    let results = runner.results(&scan, Environment::default());
+    for run in &results.runs {
+        let reason = run.status.reason().unwrap_or_default();
+        let is_wrong = reason.contains("a scan found 511 rows where 512 were inserted");
+        assert_eq!(is_wrong, run.level == "3", "{}: {reason}", run.level);
+        assert_eq!(run.status.is_good(), run.level == "1", "{reason}");
+    }
 }
 
 #[test]
@@ -106,6 +211,16 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(refused("--part 3").contains("--part must be"));
     assert!(refused("--warehouses 0").contains("--warehouses"));
     assert!(refused("--dop 1,65").contains("--dop takes"));
-    assert!(refused("--beside 5000").contains("--beside"));
+    assert!(refused("--cache warm --beside 5000").contains("--beside must be"));
+    for cache in ["", "--cache cold", "--cache cold,warm"] {
+        let words = format!("--files 1,2 --beside 4 {cache}");
+        assert!(refused(&words).contains("--cache warm alone"), "{words}");
+    }
     assert!(refused("--files 1 --cache warm").contains("nothing to be compared"));
+    let memory = |words: &str| made::<Scan>(dir.path(), words).unwrap().memory_bytes();
+    let alone = "--files 1,2 --cache warm --query best-sellers --sessions";
+    let more = memory(&format!("{alone} 256")) - memory(&format!("{alone} 1"));
+    assert_eq!(more, 255 * ASSUMED_SESSION_BYTES);
+    let more = memory(&format!("{alone} 1 --beside 2000")) - memory(&format!("{alone} 1"));
+    assert_eq!(more, 2000 * ASSUMED_SESSION_BYTES);
 }

@@ -27,7 +27,7 @@ pub use options::{Layout, Options, Typed};
 
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Need, Session, Startup, Target, TargetError, Value};
-use crate::workloads::load::{End, Load, Work};
+use crate::workloads::load::{ASSUMED_SESSION_BYTES, End, Load, Work};
 use crate::workloads::order_entry::IN_TEMPDB;
 use crate::workloads::place::{RunPlace, clear, failed, start_instance};
 use crate::workloads::prepared::{literal, session_in};
@@ -186,7 +186,8 @@ impl Experiment for Tempdb {
     }
 
     fn memory_bytes(&self) -> u64 {
-        POOL_BYTES
+        let sessions = self.options.sessions.iter().max().copied().unwrap_or(1);
+        POOL_BYTES + u64::from(sessions) * ASSUMED_SESSION_BYTES
     }
 
     fn forecast(&self, cell: &Cell) -> Forecast {
@@ -208,6 +209,7 @@ impl Experiment for Tempdb {
         Forecast {
             seconds: ASSUMED_OVERHEAD_S + self.options.seconds,
             peak_bytes,
+            shared_bytes: Vec::new(),
             bytes_written: self.options.total_bytes / 2,
             steps,
         }

@@ -30,6 +30,10 @@ pub enum Layout {
     Added,
 }
 
+/// The first file of a new tempdb. It is not made smaller, and the others are not either: else the files of a
+/// layout would not have the sizes that it names.
+const LEAST_FILE_BYTES: u64 = 4 * MIB;
+
 /// Files of the layout `unequal`.
 const UNEQUAL_FILES: u64 = 4;
 
@@ -53,6 +57,16 @@ impl Layout {
                 _ => Err("write a number of files from 1 to 64, unequal, or added".to_owned()),
             },
         }
+    }
+
+    /// The least total with which no file is smaller than [`LEAST_FILE_BYTES`].
+    fn least_total(self) -> u64 {
+        LEAST_FILE_BYTES
+            * match self {
+                Layout::Equal(files) => files,
+                Layout::Unequal => (1 << UNEQUAL_FILES) - 1,
+                Layout::Added => 2,
+            }
     }
 
     /// Sizes of the files beside the first, and of the first; `total_bytes` together.
@@ -158,8 +172,26 @@ impl Options {
         if !(0.1..=86_400.0).contains(&self.seconds) {
             return refuse("--seconds must be from 0.1 to 86400");
         }
+        if self.places.log.is_some() {
+            return refuse(
+                "the log of tempdb is in the directory of its instance, beside the first data file: leave \
+                 out --log-volume",
+            );
+        }
         if self.total_bytes < 16 * MIB || self.total_bytes > 1 << 40 {
             return refuse("--total must be from 16MB to 1TB");
+        }
+        let largest = self
+            .layouts
+            .iter()
+            .max_by_key(|layout| layout.least_total());
+        if let Some(layout) = largest.filter(|layout| layout.least_total() > self.total_bytes) {
+            return Err(OptionsError(format!(
+                "--files {} needs --total {} at least: no file of tempdb is smaller than {}",
+                layout.word(),
+                size_text(layout.least_total()),
+                size_text(LEAST_FILE_BYTES)
+            )));
         }
         Ok(())
     }

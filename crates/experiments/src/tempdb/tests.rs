@@ -7,7 +7,7 @@ use crate::testing::{made, run_blocks};
 fn equal_files_and_an_added_one_are_compared() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let words = "--files 1,unequal,added --sessions 4 --seconds 0.3 --total 16MB";
+    let words = "--files 1,unequal,added --sessions 4 --seconds 0.3 --total 60MB";
     let results = run_blocks::<Tempdb>(&out, words);
     let keys: Vec<&str> = results
         .levels
@@ -30,15 +30,21 @@ fn equal_files_and_an_added_one_are_compared() {
                 _ => 2,
             }
         );
-        if run.level == "added" {
-            let written = |id: u32| {
-                run.files
-                    .iter()
-                    .find(|file| file.file_id == id)
-                    .unwrap()
-                    .size_bytes
-            };
-            assert_eq!(written(1), written(3), "the two files have one size");
+        let size = |id: u32| {
+            let mut files = run.files.iter();
+            files.find(|file| file.file_id == id).unwrap().size_bytes
+        };
+        // File 2 is the log.
+        match run.level.as_str() {
+            "added" => assert_eq!(size(1), size(3), "the two files have one size"),
+            "unequal" => {
+                let sizes = [1, 3, 4, 5].map(size);
+                assert!(
+                    sizes.windows(2).all(|pair| pair[1] == 2 * pair[0]),
+                    "{sizes:?}"
+                );
+            }
+            _ => assert_eq!(size(1), 60 << 20),
         }
     }
 }
@@ -51,6 +57,22 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(refused("--files 1 --sessions 4").contains("nothing to be compared"));
     assert!(refused("--sessions 0").contains("--sessions takes"));
     assert!(refused("--total 1MB").contains("--total"));
+    let small = refused("--files 8,1 --total 16MB");
+    assert!(
+        small.contains("--files 8 needs --total 32") && small.contains("at least"),
+        "{small}"
+    );
+    assert!(refused("--files 1,unequal --total 59MB").contains("--files unequal needs --total 60"));
+    assert!(refused("--files 1,added --log-volume .").contains("leave out --log-volume"));
+    assert!(made::<Tempdb>(dir.path(), "--files 8,unequal,added --total 60MB").is_ok());
+}
+
+#[test]
+fn sessions_take_memory_beside_the_pool() {
+    let dir = tempfile::tempdir().unwrap();
+    let needs = |words: &str| made::<Tempdb>(dir.path(), words).unwrap().memory_bytes();
+    let more = needs("--sessions 1,2000") - needs("--sessions 1,16");
+    assert_eq!(more, 1984 * ASSUMED_SESSION_BYTES);
 }
 
 #[test]

@@ -10,7 +10,8 @@
 //!    run begins with copies of those files and an instance of its own.
 //! 2. A run begins with all tables in memory.
 //! 3. A run counts only when the 12 consistency conditions hold after it, the tables hold what sessions
-//!    got, and what sessions asked for has the specified distributions.
+//!    got, and what sessions asked for has the specified distributions. A run in which one of the first two
+//!    does not hold is not tried again: its files stay.
 //! 4. A user is a session with a thread of its own, whose stack is bounded ([`thread::STACK_BYTES`]).
 //!
 //! # How a run goes
@@ -35,7 +36,7 @@ use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError};
 use crate::workloads::attached::{attach_copies, detach};
 use crate::workloads::latched;
-use crate::workloads::load::{End, Load, Work};
+use crate::workloads::load::{ASSUMED_SESSION_BYTES, End, Load, Work};
 use crate::workloads::order_entry::conditions::{self, Moment, Totals};
 use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
 use crate::workloads::place::{RunPlace, clear, failed};
@@ -269,22 +270,23 @@ impl Experiment for Users {
 
     fn memory_bytes(&self) -> u64 {
         let users = self.options.users.iter().max().copied().unwrap_or(1);
-        self.options.pool_bytes() + u64::from(users) * section::ASSUMED_SESSION_BYTES
+        self.options.pool_bytes() + u64::from(users) * ASSUMED_SESSION_BYTES
     }
 
     fn forecast(&self, cell: &Cell) -> Forecast {
         let setting = self.options.of_cell(cell);
         let place = self.place(setting.files, "HASH_START_rN_aN");
-        let mut peak_bytes: Vec<(PathBuf, u64)> = Vec::new();
-        for &files in self.options.files.iter().chain([&setting.files]) {
+        // A database with its instance.
+        let bytes = |files: u64| {
             let each = self.options.file_bytes(files) + self.target.extra_bytes_per_file();
-            peak_bytes.extend(
-                self.place(files, "HASH_START_p1")
-                    .peak(each, self.options.log_bytes),
-            );
-        }
-        let first = peak_bytes.first().map(|(volume, _)| volume.clone());
-        peak_bytes.extend(first.map(|volume| (volume, 2 * self.target.instance_bytes())));
+            let place = self.place(files, "HASH_START_p1");
+            let mut bytes = place.peak(each, self.options.log_bytes);
+            let first = bytes.first().map(|(volume, _)| volume.clone());
+            bytes.extend(first.map(|volume| (volume, self.target.instance_bytes())));
+            bytes
+        };
+        let prepared = self.options.files.iter();
+        let shared_bytes = prepared.flat_map(|&files| bytes(files)).collect();
         let warehouses = self.options.scale.warehouses_text();
         let create = self.layout(&place).create_statement();
         let mut steps = vec![format!(
@@ -300,7 +302,8 @@ impl Experiment for Users {
         Forecast {
             seconds: self.options.seconds
                 + ASSUMED_OVERHEAD_S * f64::from(self.options.scale.warehouses.max(1)),
-            peak_bytes,
+            peak_bytes: bytes(setting.files),
+            shared_bytes,
             bytes_written: self.options.scale.bytes() + self.options.seconds as u64 * (4 << 20),
             steps,
         }
@@ -348,12 +351,15 @@ impl Experiment for Users {
         let run = run.ok_or_else(|| StepError::Failed("no database is open".to_owned()))?;
         let (name, scale) = (run.place.name.as_str(), self.options.scale);
         let users = self.options.of_cell(cell).users;
-        let broken = conditions::broken(self.target.as_ref(), name, scale, Moment::Run);
-        let mut faults = broken.map_err(failed)?;
+        let broken = conditions::broken(self.target.as_ref(), name, scale, Moment::Run(&run.asked));
+        let mut violations = broken.map_err(failed)?;
         let after = conditions::totals(self.target.as_ref(), name).map_err(failed)?;
-        faults.extend(conditions::differences(run.before, after, &run.asked));
-        faults.extend(run.asked.faults(users, scale.warehouses));
-        refuse(&faults)
+        violations.extend(conditions::differences(run.before, after, &run.asked));
+        violations.extend(run.asked.wrong.clone());
+        if !violations.is_empty() {
+            return Err(StepError::Violation(violations.join("; ")));
+        }
+        refuse(&run.asked.faults(users, scale.warehouses))
     }
 
     fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 const MIB: u64 = 1 << 20;
 /// Sessions at most.
 const MOST_USERS: u32 = 2000;
+/// Users that are specified for each warehouse.
+const USERS_A_WAREHOUSE: u32 = 10;
 /// Bytes that a second of load adds, at most: the files have space for it without growing.
 const GROWTH_BYTES_A_SECOND: u64 = 2 * MIB;
 
@@ -290,14 +292,29 @@ impl Options {
              order.".to_owned(),
             "A delivery is run at once, in ten transactions, not queued.".to_owned(),
             "No foreign keys are declared.".to_owned(),
+            "New orders per minute leave out those that are rolled back, 1% of them.".to_owned(),
             "A transaction that is a deadlock's victim is run again; its latency counts from its first \
              try.".to_owned(),
         ];
         if self.part > 1 {
             found.push(format!(
-                "Customers, orders and items are one part in {} of those of a whole warehouse.",
+                "Customers, orders and items are one part in {} of those of a whole warehouse. The constants \
+                 of the non-uniform choice among them are those of a whole one, so that the choice is nearly \
+                 uniform.",
                 self.part
             ));
+        }
+        let most = self.users.iter().max().copied().unwrap_or(0);
+        if most > USERS_A_WAREHOUSE * self.scale.warehouses {
+            found.push(format!(
+                "Up to {most} users work on {}: {USERS_A_WAREHOUSE} on each are specified.",
+                self.scale.warehouses_text()
+            ));
+        }
+        if self.hot_rows == HotRows::Padded {
+            let text = "Rows of warehouses and districts have a further column of 5,000 bytes, so that each \
+                has a page of its own.";
+            found.push(text.to_owned());
         }
         if self.keying == Keying::None {
             found.push(
@@ -306,8 +323,14 @@ impl Options {
             );
         }
         if self.churn.iter().any(|&churn| churn != Churn::Off) {
-            let text = "With churn each transaction also creates, fills and drops a table, before its \
-                commit.";
+            let text = "With churn each transaction also creates, fills and drops a table before its commit, \
+                but for new orders that are rolled back; a delivery does so in the last of its ten \
+                transactions.";
+            found.push(text.to_owned());
+        }
+        if self.churn.contains(&Churn::Tempdb) {
+            let text = "With churn tempdb the number of files is still that of the user database: tempdb has \
+                one.";
             found.push(text.to_owned());
         }
         found

@@ -9,9 +9,6 @@ use furrow_lab::experiment::{StepError, histogram_of, new_histogram};
 use furrow_lab::report::words::count;
 use furrow_lab::results::{Chart, Curve, Panel, Point, Results, Run, Section, SheetTable};
 
-/// Memory that a session is thought to take: the stack that it touches, its plans, its statistics.
-pub(super) const ASSUMED_SESSION_BYTES: u64 = 1 << 20;
-
 /// The name of the record in `Run::extra`.
 const RECORD: &str = "order entry";
 
@@ -39,6 +36,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         options.deviations().join(" ")
     ));
     let modelled = latch_model::section(results, &modelled(options));
+    let asked = asked_in_all(results);
     let mut found = vec![
         Section {
             heading: "Users and data files".to_owned(),
@@ -65,9 +63,9 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
                 what \
                       sessions had got"
                 .to_owned(),
-            text: Vec::new(),
+            text: asked.skipped_note().into_iter().collect(),
             charts: Vec::new(),
-            tables: vec![audit(options, results)],
+            tables: vec![asked.table(options.scale.warehouses)],
         },
     ];
     // Behind the measured latches.
@@ -234,20 +232,20 @@ fn latch_finding(results: &Results) -> String {
         mean(|l| !page_latches::is_allocation(l)),
     );
     format!(
-        "In a second of load sessions waited {maps:.1} ms for latches of PFS, GAM and SGAM pages, {rest:.1} \
-         ms for \
-         those of other pages"
+        "On average over all runs sessions waited {maps:.1} ms in a second of load for latches of PFS, GAM \
+         and SGAM pages, {rest:.1} ms for those of other pages"
     )
 }
 
-fn audit(options: &Options, results: &Results) -> SheetTable {
+/// What sessions asked for in all good runs together.
+fn asked_in_all(results: &Results) -> Asked {
     let mut sum = Asked::default();
     for run in results.runs.iter().filter(|run| run.status.is_good()) {
         if let Some(asked) = asked(run) {
             sum.add(&asked);
         }
     }
-    sum.table(options.scale.warehouses)
+    sum
 }
 
 #[cfg(test)]

@@ -58,6 +58,38 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(refused("--pool 1MB").contains("--pool"));
 }
 
+#[test]
+fn the_report_names_how_the_load_deviates() {
+    let dir = tempfile::tempdir().unwrap();
+    let deviations = |words: &str| {
+        let users = made::<Users>(dir.path(), words).unwrap();
+        users.options.deviations().join(" ")
+    };
+    let many = "--users 1,600 --files 1 --warehouses 10 --pace spec --part 10 --hot-rows padded \
+                --churn tempdb";
+    let text = deviations(many);
+    for part in [
+        "Up to 600 users work on 10 warehouses: 10 on each",
+        "a further column of 5,000 bytes",
+        "the choice is nearly uniform",
+        "the last of its ten transactions",
+        "tempdb has one",
+        "leave out those that are rolled back",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = deviations("--users 1,100 --files 1 --warehouses 10 --pace spec --churn off");
+    for part in [
+        "Up to",
+        "5,000 bytes",
+        "nearly uniform",
+        "tempdb",
+        "With churn",
+    ] {
+        assert!(!text.contains(part), "{part}: {text}");
+    }
+}
+
 /// A look at a machine: prints the table of a quick experiment with these words.
 #[test]
 #[ignore = "takes minutes; FURROW_WORDS has the options"]

@@ -2,7 +2,8 @@
 //!
 //! Users work in a closed loop: they change rows of [`BUSY`], one durable commit each ([`BusyRows`]), or do
 //! what another [`Work`] has. They work alone first, so that their rate beside the statement has something to
-//! be held against.
+//! be held against. A transaction counts as one beside the statement where it begins while a session runs it:
+//! opening the sessions and reading counters belong to neither time.
 
 use super::figures;
 use super::load::{self, End, Job, Load, Work};
@@ -15,13 +16,19 @@ use furrow_io::time::{Duration, Moment, sleep};
 use furrow_lab::experiment::{RunContext, StepError, new_histogram};
 use furrow_lab::results::{Figure, Run};
 use hdrhistogram::Histogram;
+use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// Users alone, and users beside the statement.
+/// Users alone, and users beside the statement; any other phase counts for neither.
 const PHASES: usize = 2;
+const ALONE: usize = 0;
 const BESIDE: usize = 1;
+const UNCOUNTED: usize = PHASES;
+
+/// The rows that the statement gave, those of each session.
+pub(crate) type Answers = Arc<Mutex<Vec<Vec<Vec<Value>>>>>;
 
 /// `, 16 users beside it`, for the description of a load; nothing where there are none.
 pub(crate) fn users_text(users: u32) -> String {
@@ -80,6 +87,97 @@ impl Job for BusyRow {
 struct Shared {
     stop: AtomicBool,
     phase: AtomicUsize,
+    /// Sessions that have not run the statement to its end.
+    left: AtomicUsize,
+    /// When the first session began the statement, and when the last one had ended it.
+    span: Mutex<(Option<Moment>, Option<Moment>)>,
+}
+
+impl Shared {
+    fn new(sessions: u32) -> Shared {
+        Shared {
+            stop: AtomicBool::new(false),
+            phase: AtomicUsize::new(UNCOUNTED),
+            left: AtomicUsize::new(sessions as usize),
+            span: Mutex::new((None, None)),
+        }
+    }
+
+    /// A session begins the statement.
+    fn begin(&self) {
+        let mut span = self.span.lock();
+        if span.0.is_none() {
+            span.0 = Some(Moment::now());
+            self.phase.store(BESIDE, Ordering::Relaxed);
+        }
+    }
+
+    /// A session has ended it.
+    fn end(&self) {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.phase.store(UNCOUNTED, Ordering::Relaxed);
+            self.span.lock().1 = Some(Moment::now());
+        }
+    }
+
+    /// Seconds in which sessions ran it.
+    fn seconds(&self) -> f64 {
+        match *self.span.lock() {
+            (Some(begun), Some(ended)) => ended.since_us(begun) as f64 / 1e6,
+            _ => 0.0,
+        }
+    }
+}
+
+/// The statement, which each session runs once: users beside it count from the first one's beginning to the
+/// last one's end.
+struct Timed {
+    script: Script,
+    shared: Arc<Shared>,
+    /// Where its rows go; they are thrown away without.
+    answers: Option<Answers>,
+}
+
+impl Work for Timed {
+    fn open(&self, place: u32, session: &mut dyn Session) -> Result<Box<dyn Job>, TargetError> {
+        let job: Box<dyn Job> = match &self.answers {
+            None => self.script.open(place, session)?,
+            Some(answers) => Box::new(Asking {
+                statement: session.prepare(&self.script.text, "")?,
+                answers: Arc::clone(answers),
+            }),
+        };
+        let shared = Arc::clone(&self.shared);
+        Ok(Box::new(TimedJob { job, shared }))
+    }
+}
+
+struct TimedJob {
+    job: Box<dyn Job>,
+    shared: Arc<Shared>,
+}
+
+impl Job for TimedJob {
+    fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError> {
+        self.shared.begin();
+        let done = self.job.next(session, most);
+        self.shared.end();
+        done
+    }
+}
+
+/// Keeps the rows of a statement.
+struct Asking {
+    statement: StatementId,
+    answers: Answers,
+}
+
+impl Job for Asking {
+    fn next(&mut self, session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+        let reply = session.query(self.statement, &[])?;
+        self.answers.lock().push(reply.rows);
+        Ok(1)
+    }
 }
 
 type Latencies = [Histogram<u64>; PHASES];
@@ -92,10 +190,7 @@ struct Users {
 impl Users {
     fn start(target: &dyn Target, statement: &Statement<'_>) -> Result<Users, TargetError> {
         let mut users = Users {
-            shared: Arc::new(Shared {
-                stop: AtomicBool::new(false),
-                phase: AtomicUsize::new(0),
-            }),
+            shared: Arc::new(Shared::new(statement.sessions)),
             threads: Vec::new(),
         };
         for user in 0..statement.users {
@@ -158,8 +253,20 @@ pub(crate) fn run(
     word: &'static str,
     context: &mut RunContext<'_>,
 ) -> Result<Run, StepError> {
+    run_keeping(target, statement, (word, None), context)
+}
+
+/// The same; the rows that it gives go to `answers`.
+pub(crate) fn run_keeping(
+    target: &dyn Target,
+    statement: &Statement<'_>,
+    (word, answers): (&'static str, Option<Answers>),
+    context: &mut RunContext<'_>,
+) -> Result<Run, StepError> {
     let users = Users::start(target, statement).map_err(failed)?;
+    let shared = Arc::clone(&users.shared);
     let begun = Moment::now();
+    shared.phase.store(ALONE, Ordering::Relaxed);
     while statement.users > 0 && begun.elapsed_us() as f64 / 1e6 < statement.alone_s {
         if context.is_cancelled() {
             return Err(StepError::Cancelled);
@@ -167,7 +274,7 @@ pub(crate) fn run(
         sleep(Duration::from_millis(10));
     }
     let alone_s = begun.elapsed_us() as f64 / 1e6;
-    users.shared.phase.store(BESIDE, Ordering::Relaxed);
+    shared.phase.store(UNCOUNTED, Ordering::Relaxed);
     let load = Load {
         database: statement.database.to_owned(),
         sessions: statement.sessions,
@@ -176,10 +283,14 @@ pub(crate) fn run(
         unit: word,
         looks_at_extents: false,
     };
-    let script = Script {
-        text: statement.text.clone(),
+    let timed = Timed {
+        script: Script {
+            text: statement.text.clone(),
+        },
+        shared: Arc::clone(&shared),
+        answers,
     };
-    let worked = load::run(target, &load, &script, context);
+    let worked = load::run(target, &load, &timed, context);
     let latencies = users.end();
     let (worked, latencies) = (worked?, latencies.map_err(failed)?);
     let mut run = Run::default();
@@ -188,7 +299,7 @@ pub(crate) fn run(
     if statement.users > 0 {
         let [alone, beside] = &latencies;
         let rate = alone.len() as f64 / alone_s.max(1e-6);
-        let kept = beside.len() as f64 / worked.seconds.max(1e-6);
+        let kept = beside.len() as f64 / shared.seconds().max(1e-6);
         let p99 = |latency: &Histogram<u64>| latency.value_at_quantile(0.99) as f64 / 1e3;
         run.commits_per_s = Some(kept);
         run.figures.extend([
@@ -199,4 +310,49 @@ pub(crate) fn run(
         ]);
     }
     Ok(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::targets::recorded::Recorded;
+
+    /// Notes the phase that users are in while the statement runs.
+    struct Looks(Arc<Shared>, Arc<Mutex<Vec<usize>>>);
+
+    impl Job for Looks {
+        fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+            self.1.lock().push(self.0.phase.load(Ordering::Relaxed));
+            sleep(Duration::from_millis(2));
+            Ok(1)
+        }
+    }
+
+    #[test]
+    fn users_count_while_a_session_runs_the_statement_and_no_longer() {
+        let shared = Arc::new(Shared::new(2));
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let phase = || shared.phase.load(Ordering::Relaxed);
+        let mut session = Recorded::default().connect().unwrap();
+        let job = || TimedJob {
+            job: Box::new(Looks(Arc::clone(&shared), Arc::clone(&seen))),
+            shared: Arc::clone(&shared),
+        };
+        let (mut first, mut second) = (job(), job());
+        assert_eq!(phase(), UNCOUNTED, "sessions are being opened");
+        let begun = Moment::now();
+        first.next(session.as_mut(), 1).unwrap();
+        assert_eq!(phase(), BESIDE, "one has not run it yet");
+        second.next(session.as_mut(), 1).unwrap();
+        let most_s = begun.elapsed_us() as f64 / 1e6;
+        assert_eq!(phase(), UNCOUNTED, "counters are being read");
+        assert_eq!(*seen.lock(), [BESIDE, BESIDE]);
+        let seconds = shared.seconds();
+        sleep(Duration::from_millis(5));
+        assert!(
+            (0.004..=most_s + 1e-6).contains(&seconds),
+            "{seconds} of {most_s}"
+        );
+        assert_eq!(shared.seconds(), seconds, "what follows is not in it");
+    }
 }

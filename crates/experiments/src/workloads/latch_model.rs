@@ -14,6 +14,9 @@
 //! 1. Every title of a modelled figure, and its record in the run, begins with the words for a model.
 //! 2. A wait is shown only where the latch can keep up: at a utilisation below 1.
 
+#[cfg(test)]
+mod tests;
+
 use super::page_latches::{self, Held, PageLatch, is_allocation, ms_a_second};
 use furrow_lab::report::MODEL;
 use furrow_lab::report::words::count;
@@ -30,8 +33,13 @@ const SOURCE: &str = "Pollaczek-Khinchine: W = rate E[S^2] / (2 (1 - rate E[S]))
 const PROCESSORS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Those that the table shows.
 const SHOWN: [u32; 2] = [16, 64];
-/// Sessions that wait less than this share of their time for allocation pages show no contention.
-const LEAST_SHARE: f64 = 0.01;
+/// Milliseconds in a second of load, of all sessions together, from which on waits show contention: a
+/// hundredth of what one processor has.
+const LEAST_WAIT_MS: f64 = 10.0;
+/// Machines with fewer processors are small: a larger one may show what they do not.
+const FEW_PROCESSORS: u32 = 16;
+/// A latch that is held for less than this share of the time is seldom found held.
+const SELDOM: f64 = 0.1;
 
 /// A level whose latch is modelled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -215,7 +223,7 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
         .min_by(|a, b| a.busiest.full_at().total_cmp(&b.busiest.full_at()))?;
     Some(Section {
         heading: "Modelled cost of the allocation latch".to_owned(),
-        finding: finding(hottest),
+        finding: finding(hottest, results.environment.cpu_count),
         text: vec![
             "Measured: how often the latch of each PFS, GAM and SGAM page was taken UP or EX, and how long \
              it was held. Utilisation is the one times the other. Readers of these pages are not counted."
@@ -233,19 +241,26 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
     })
 }
 
-fn finding(hottest: &Level<'_>) -> String {
+fn finding(hottest: &Level<'_>, cpus: Option<u32>) -> String {
     let busiest = &hottest.busiest;
-    let shows = hottest.share() >= LEAST_SHARE;
     let here = format!(
-        "with {:.1} processors in use, sessions waited {:.1}% of their time for latches of PFS, GAM and SGAM \
-         pages",
+        "with {:.1} processors in use, sessions waited {:.1} ms in a second of load, {:.1}% of their time, \
+         for latches of PFS, GAM and SGAM pages",
         busiest.processors(),
+        hottest.waited_ms,
         100.0 * hottest.share()
     );
-    let verdict = if shows {
+    // A load that would hold the latch all the time on none of the modelled machines contends on no machine.
+    let largest = PROCESSORS.last().map_or(0.0, |&n| f64::from(n));
+    let is_small = cpus.is_none_or(|n| n < FEW_PROCESSORS)
+        && busiest.processors() < SELDOM * busiest.full_at()
+        && busiest.full_at() <= largest;
+    let verdict = if hottest.waited_ms >= LEAST_WAIT_MS {
         format!("Contention for allocation pages is measured here: {here}")
-    } else {
+    } else if is_small {
         format!("This machine cannot show contention for allocation pages: {here}")
+    } else {
+        format!("Sessions hardly waited for allocation pages: {here}")
     };
     format!(
         "{verdict} ({}). {MODEL}the busiest of these latches, of page {}, would be held all the time with {} \
@@ -333,97 +348,5 @@ fn table(results: &Results, levels: &[Level<'_>]) -> SheetTable {
             .chain(waits)
             .collect(),
         rows: levels.iter().map(row).collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn run(holds: u64, hold_ns: u64) -> Run {
-        let mut run = Run {
-            seconds: Some(10.0),
-            cpu_s: Some(20.0),
-            ..Run::default()
-        };
-        let latch = |mode: &str, page, holds: u64| PageLatch {
-            database: 5,
-            kind: "PFS".to_owned(),
-            mode: mode.to_owned(),
-            page: Some((1, page)),
-            waits: 0,
-            wait_us: 0,
-            held: Some(Held {
-                holds,
-                ns: holds * hold_ns,
-                us2: holds as f64 * (hold_ns as f64 / 1e3).powi(2),
-                ..Held::default()
-            }),
-        };
-        let latches = [
-            latch("UP", 1, holds / 2),
-            latch("EX", 1, holds / 2),
-            latch("UP", 8088, 10),
-        ];
-        page_latches::keep(&mut run, &latches).unwrap();
-        run
-    }
-
-    #[test]
-    fn the_busiest_page_is_found_over_both_modes_and_its_wait_follows_the_formula() {
-        // 100,000 holds of 2 us in 20 processor seconds: 5,000 a second and processor, 1% of its time.
-        let run = run(100_000, 2_000);
-        let busiest = Busiest::of(&[&run]).unwrap();
-        assert_eq!(busiest.page, "5:1:1 (PFS)");
-        assert!((busiest.utilisation() - 0.02).abs() < 1e-9);
-        assert!((busiest.full_at() - 100.0).abs() < 1e-6);
-        // At 50 processors half of the time: an equal hold waits half of its length.
-        let at = |n: u32| busiest.md1_us(n).unwrap();
-        assert!((md1_wait(busiest.rate(50.0), 2.0).unwrap() - 1.0).abs() < 1e-9);
-        assert!(at(64) > at(32) && busiest.md1_us(128).is_none());
-        assert!(
-            (busiest.mg1_us(64).unwrap() - at(64)).abs() < 1e-6,
-            "no scatter"
-        );
-    }
-
-    #[test]
-    fn long_holds_are_in_one_model_and_not_in_the_other() {
-        let mut run = run(100_000, 2_000);
-        let mut latches = page_latches::of(&run);
-        if let Some(held) = &mut latches[0].held {
-            let stall = Held {
-                holds: 10,
-                ns: 40_000_000,
-                us2: 1.6e8,
-                long_holds: 10,
-                long_ns: 40_000_000,
-            };
-            held.add(stall);
-        }
-        page_latches::keep(&mut run, &latches).unwrap();
-        let busiest = Busiest::of(&[&run]).unwrap();
-        assert!((busiest.short_us() - 2.0).abs() < 1e-3);
-        assert!(busiest.mg1_us(16).unwrap() > 2.0 * busiest.md1_us(16).unwrap());
-    }
-
-    #[test]
-    fn the_record_of_a_run_is_labelled_as_a_model() {
-        let mut run = run(1000, 500);
-        keep(&mut run).unwrap();
-        let record = &run.extra[RECORD];
-        assert_eq!(record["is_model"], true);
-        assert!(record["source"].as_str().unwrap().contains("Kleinrock"));
-        assert_eq!(
-            record["modelled"].as_array().unwrap().len(),
-            PROCESSORS.len()
-        );
-        assert!(held_percent(&run) > 0.0);
-        let mut empty = Run::default();
-        keep(&mut empty).unwrap();
-        assert!(
-            empty.extra.is_empty(),
-            "nothing is modelled where nothing was measured"
-        );
     }
 }

@@ -5,20 +5,29 @@
 //! closed loop a session starts the next unit when the last one has ended. With [`Load::rate`] units are due
 //! at fixed times, and a latency counts from when its unit was due: what waits behind a stall is seen.
 
+mod observer;
+mod session;
+#[cfg(test)]
+mod tests;
+
 use super::place::failed;
 use crate::targets::{
-    Counters, Session, Target, TargetError, Value, WaitCounters, quoted, read_waits, session_id,
+    Counters, Session, Target, TargetError, WaitCounters, quoted, read_waits, session_id,
 };
-use furrow_io::time::{Duration, Moment, sleep};
+use furrow_io::time::{Duration, Moment};
 use furrow_io::{host, process, thread};
 use furrow_lab::experiment::{RunContext, StepError, new_histogram};
-use furrow_lab::terminal::Live;
 use hdrhistogram::Histogram;
+use observer::{Observer, look_on};
 use parking_lot::{Condvar, Mutex};
+use session::{Ended, worker};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Histograms of latency at most: more sessions share them, so that many sessions take no more memory.
 const MOST_HISTOGRAMS: u32 = 32;
+
+/// Memory that a session is thought to take: the stack that it touches, its plans, its statistics.
+pub(crate) const ASSUMED_SESSION_BYTES: u64 = 1 << 20;
 
 /// Between two looks.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
@@ -93,7 +102,8 @@ pub trait Job: Send {
 /// What the sessions did.
 #[derive(Debug)]
 pub struct Worked {
-    /// From the start of the first session to the end of the last.
+    /// From the start of the first session to the end of the last; to the planned end where a session left
+    /// before it because nothing more was due.
     pub seconds: f64,
     /// Units done.
     pub units: u64,
@@ -104,7 +114,7 @@ pub struct Worked {
     /// Whether sessions waited for each answer before the next request.
     pub is_closed: bool,
     /// Microseconds that all sessions slept because the load asks for it: pauses, until a piece was due, or
-    /// until the last session ended where nothing more was due.
+    /// until the load ended where nothing more was due.
     pub paused_us: u64,
     /// Microseconds from when each piece was due until its session began it; 0 without a rate.
     pub queued_us: u64,
@@ -208,28 +218,6 @@ impl<'a> Shared<'a> {
     }
 }
 
-/// The pieces of work of one session, and the time in which it did none because the load asked for it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Tally {
-    pieces: u64,
-    /// Slept before a piece: its pause, or until it was due.
-    paused_us: u64,
-    /// From when each piece was due until it was begun.
-    queued_us: u64,
-    /// Left before the load ended, because nothing more was due until then.
-    is_idle: bool,
-}
-
-struct Ended {
-    end: Moment,
-    tally: Tally,
-    #[expect(
-        dead_code,
-        reason = "a session stays open until its waits have been read"
-    )]
-    session: Box<dyn Session>,
-}
-
 /// Runs the load to its end.
 pub fn run(
     target: &dyn Target,
@@ -281,6 +269,7 @@ pub fn run(
     let ended: Option<Vec<Ended>> = ended.into_iter().collect();
     let ended = ended.ok_or_else(|| StepError::Failed("a session of the load panicked".into()))?;
     let mut worked = gather(&ended, shared, start)?;
+    let real_s = start.elapsed_us() as f64 / 1e6;
     // What reading the counters costs is no part of the load.
     worked.cpu_s = process::cpu_times().total_ns.saturating_sub(cpu.total_ns) as f64 / 1e9;
     let busy = ticks
@@ -290,16 +279,17 @@ pub fn run(
     let later = read_waits(observer.session.as_mut(), &ids).map_err(failed)?;
     drop(ended);
     worked.waits = waits.into_iter().zip(later).collect();
-    worked.cpu_other_s = busy.map(|percent| cpu_of_others(percent, &worked));
+    worked.cpu_other_s = busy.map(|percent| cpu_of_others(percent, real_s, worked.cpu_s));
     worked.looks = looks;
     worked.counters = (before, after);
     Ok(worked)
 }
 
-/// Processor seconds of other programs while the machine was busy to so many percent.
-fn cpu_of_others(busy_percent: f64, worked: &Worked) -> f64 {
+/// Processor seconds of other programs while the machine was busy to so many percent for so many seconds, of
+/// which this process used its own.
+fn cpu_of_others(busy_percent: f64, seconds: f64, own_s: f64) -> f64 {
     let cpus = thread::available_cpus() as f64;
-    (busy_percent / 100.0 * cpus * worked.seconds - worked.cpu_s).max(0.0)
+    (busy_percent / 100.0 * cpus * seconds - own_s).max(0.0)
 }
 
 /// Where so many sessions count their latencies.
@@ -330,218 +320,6 @@ fn open_sessions(
     (0..load.sessions).map(open).collect()
 }
 
-/// The units of one of `sessions` sessions; the first ones take what does not divide.
-fn share_of(units: u64, sessions: u32, place: usize) -> u64 {
-    let sessions = u64::from(sessions.max(1));
-    units / sessions + u64::from((place as u64) < units % sessions)
-}
-
-fn worker(
-    mut session: Box<dyn Session>,
-    mut job: Box<dyn Job>,
-    place: usize,
-    shared: &Shared<'_>,
-) -> Option<Ended> {
-    let result = work_on(session.as_mut(), job.as_mut(), place, shared);
-    let end = Moment::now();
-    match &result {
-        Err(error) => shared.fail(error.full()),
-        Ok(_) => {
-            let mut first = shared.first_end.lock();
-            first.get_or_insert_with(|| shared.units());
-        }
-    }
-    shared.running.fetch_sub(1, Ordering::Release);
-    let tally = result.ok()?;
-    Some(Ended {
-        end,
-        tally,
-        session,
-    })
-}
-
-/// Works until the load ends; gives what was done.
-fn work_on(
-    session: &mut dyn Session,
-    job: &mut dyn Job,
-    place: usize,
-    shared: &Shared<'_>,
-) -> Result<Tally, TargetError> {
-    shared.wait_for_go();
-    let start = shared.start.lock().unwrap_or_else(Moment::now);
-    let load = shared.load;
-    let units = load.end.units();
-    let mut left = units.map_or(u64::MAX, |units| share_of(units, load.sessions, place));
-    let seconds = load.end.seconds();
-    let over = seconds.map(|seconds| start.after(Duration::from_secs_f64(seconds.max(0.0))));
-    let mut tally = Tally::default();
-    while left > 0 && !shared.must_stop() && over.is_none_or(|over| Moment::now() < over) {
-        let from = match load.rate {
-            None => match job.pause() {
-                Duration::ZERO => Moment::now(),
-                pause if !wait_until(Moment::now().after(pause), over, shared, &mut tally) => break,
-                _ => Moment::now(),
-            },
-            Some(rate) => {
-                let before = tally.pieces * u64::from(load.sessions) + place as u64;
-                let due = start.after(Duration::from_secs_f64(before as f64 / rate.max(1e-9)));
-                if !wait_until(due, over, shared, &mut tally) {
-                    break;
-                }
-                tally.queued_us += due.elapsed_us();
-                due
-            }
-        };
-        let done = job.next(session, left)?.max(1);
-        shared.record(place, from.elapsed_us());
-        left = left.saturating_sub(done);
-        tally.pieces += 1;
-        if let Some(all) = shared.done.get(place) {
-            all.fetch_add(done, Ordering::Relaxed);
-        }
-    }
-    Ok(tally)
-}
-
-/// Sleeps until a unit is due; `false` where the load ends before. The session then leaves without sleeping.
-fn wait_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>, tally: &mut Tally) -> bool {
-    let begun = Moment::now();
-    if due <= begun {
-        return over.is_none_or(|over| begun < over) && !shared.must_stop();
-    }
-    let is_due = sleep_until(due, over, shared);
-    tally.paused_us += begun.elapsed_us();
-    tally.is_idle = !is_due;
-    is_due
-}
-
-fn sleep_until(due: Moment, over: Option<Moment>, shared: &Shared<'_>) -> bool {
-    loop {
-        let now = Moment::now();
-        if shared.must_stop() || over.is_some_and(|over| now >= over || due >= over) {
-            return false;
-        }
-        if now >= due {
-            return true;
-        }
-        sleep(due.since(now).min(Duration::from_millis(50)));
-    }
-}
-
-/// A session of its own that reads counters.
-struct Observer<'a> {
-    target: &'a dyn Target,
-    load: &'a Load,
-    session: Box<dyn Session>,
-}
-
-impl<'a> Observer<'a> {
-    fn new(target: &'a dyn Target, load: &'a Load) -> Result<Observer<'a>, TargetError> {
-        let mut session = target.connect()?;
-        session.batch(&format!("USE {};", quoted(&load.database)))?;
-        Ok(Observer {
-            target,
-            load,
-            session,
-        })
-    }
-
-    fn counters(&mut self) -> Result<Counters, TargetError> {
-        let session = self.session.as_mut();
-        self.target.counters(session, &self.load.database)
-    }
-
-    /// The few figures that are looked at ten times a second.
-    fn look(&mut self) -> Result<Look, TargetError> {
-        let pages = self.session.batch(
-            "SELECT counter_name, cntr_value FROM sys.dm_os_performance_counters WHERE counter_name IN \
-             (N'Checkpoint pages/sec', N'Background writer pages/sec', N'Lazy writes/sec');",
-        )?;
-        let mut look = Look::default();
-        for row in &pages.rows {
-            let [name, value] = row.as_slice() else {
-                continue;
-            };
-            match name.to_string().as_str() {
-                "Lazy writes/sec" => look.lazy_pages += value.count(),
-                _ => look.checkpoint_pages += value.count(),
-            }
-        }
-        let sizes = self.session.batch(
-            "SELECT size_on_disk_bytes FROM sys.dm_io_virtual_file_stats(DB_ID(), NULL) ORDER BY file_id;",
-        )?;
-        let size = |row: &Vec<Value>| row.first().map_or(0, Value::count);
-        look.sizes = sizes.rows.iter().map(size).collect();
-        if self.load.looks_at_extents {
-            let free = self.session.batch(
-                "SELECT file_id, unallocated_extent_page_count / 8 FROM sys.dm_db_file_space_usage;",
-            )?;
-            let file = |row: &Vec<Value>| match row.as_slice() {
-                [id, free] => Some((u32::try_from(id.count()).ok()?, free.count())),
-                _ => None,
-            };
-            look.free_extents = free.rows.iter().filter_map(file).collect();
-        }
-        Ok(look)
-    }
-}
-
-fn look_on(
-    observer: &mut Observer<'_>,
-    shared: &Shared<'_>,
-    cancels: &[Box<dyn Fn() + Send + Sync>],
-    (start, first): (Moment, Look),
-    context: &mut RunContext<'_>,
-) -> Vec<Look> {
-    let mut looks: Vec<Look> = vec![first];
-    loop {
-        let next = start.after(TICK * looks.len() as u32);
-        while Moment::now() < next && shared.running.load(Ordering::Acquire) > 0 {
-            sleep(next.since(Moment::now()).min(Duration::from_millis(10)));
-        }
-        let running = shared.running.load(Ordering::Acquire) > 0;
-        if shared.must_stop() {
-            cancels.iter().for_each(|cancel| cancel());
-        }
-        match observer.look() {
-            Ok(look) => looks.push(Look {
-                at_s: start.elapsed_us() as f64 / 1e6,
-                units: shared.units().iter().sum(),
-                ..look
-            }),
-            Err(error) => shared.fail(format!("counters cannot be read: {}", error.full())),
-        }
-        show(&looks, shared.load, context);
-        if !running {
-            return looks;
-        }
-    }
-}
-
-/// Shows how far the load has come, with the rate of the last second.
-fn show(looks: &[Look], load: &Load, context: &mut RunContext<'_>) {
-    let Some(look) = looks.last() else { return };
-    let before = looks.iter().rev().find(|b| look.at_s - b.at_s >= 1.0);
-    let rate = before
-        .or(looks.first())
-        .map(|b| look.units.saturating_sub(b.units) as f64 / (look.at_s - b.at_s).max(1e-3));
-    let of_units = load
-        .end
-        .units()
-        .map(|units| look.units as f64 / units.max(1) as f64);
-    let of_time = load
-        .end
-        .seconds()
-        .map(|seconds| look.at_s / seconds.max(1e-3));
-    let share = of_units.unwrap_or(0.0).max(of_time.unwrap_or(0.0));
-    context.live(&Live {
-        share: Some(share.min(1.0)),
-        rate,
-        rate_unit: format!("{}/s", load.unit),
-        free_bytes: None,
-    });
-}
-
 fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked, StepError> {
     let other = |e: String| StepError::Failed(e);
     let mut latency = new_histogram().map_err(|e| other(e.to_string()))?;
@@ -549,12 +327,15 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
         let added = latency.add(&*shared.lock());
         added.map_err(|e| other(e.to_string()))?;
     }
-    let end = ended
-        .iter()
-        .map(|session| session.end)
-        .max()
-        .unwrap_or(start);
-    // A session that left because nothing more was due has nothing to do until the last one ends.
+    let last = ended.iter().map(|session| session.end).max();
+    let mut end = last.unwrap_or(start);
+    // A session that left because nothing more was due belongs to the load until its planned end: without
+    // that time the rate of few sessions would be that of the part in which they happened to be busy.
+    if let Some(seconds) = shared.load.end.seconds()
+        && ended.iter().any(|session| session.tally.is_idle)
+    {
+        end = end.max(start.after(Duration::from_secs_f64(seconds.max(0.0))));
+    }
     let paused_us = |session: &Ended| match session.tally.is_idle {
         true => session.tally.paused_us + end.since_us(session.end),
         false => session.tally.paused_us,
@@ -579,149 +360,4 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
         cpu_s: 0.0,
         cpu_other_s: None,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_counts_how_long_it_slept_until_work_was_due() {
-        let load = Load {
-            database: String::new(),
-            sessions: 1,
-            end: End::Seconds(3_600.0),
-            rate: Some(1.0),
-            unit: "rows",
-            looks_at_extents: false,
-        };
-        let cancel = AtomicBool::new(false);
-        let shared = Shared::new(&load, &cancel).unwrap();
-        let now = Moment::now();
-        let over = Some(now.after(Duration::from_secs(3_600)));
-        let slept = |due: Moment| {
-            let mut tally = Tally::default();
-            let is_due = wait_until(due, over, &shared, &mut tally);
-            (is_due, tally.paused_us)
-        };
-        assert_eq!(
-            slept(now),
-            (true, 0),
-            "due already: the session did not sleep"
-        );
-        let (is_due, us) = slept(Moment::now().after(Duration::from_millis(5)));
-        assert!(is_due && us >= 5_000, "{us}");
-        // Nothing more is due before the load ends: the session leaves without sleeping.
-        let (is_due, us) = slept(now.after(Duration::from_secs(7_200)));
-        assert!(!is_due && us < 3_600_000_000, "{us}");
-        cancel.store(true, Ordering::Relaxed);
-        assert!(!slept(now).0);
-    }
-
-    struct Mute;
-
-    impl Session for Mute {
-        fn batch(&mut self, _text: &str) -> Result<crate::targets::Reply, TargetError> {
-            unreachable!("these jobs send nothing")
-        }
-
-        fn prepare(
-            &mut self,
-            _text: &str,
-            _parameters: &str,
-        ) -> Result<crate::targets::StatementId, TargetError> {
-            unreachable!("these jobs send nothing")
-        }
-
-        fn execute(
-            &mut self,
-            _statement: crate::targets::StatementId,
-            _values: &[Value],
-        ) -> Result<u64, TargetError> {
-            unreachable!("these jobs send nothing")
-        }
-
-        fn query(
-            &mut self,
-            _statement: crate::targets::StatementId,
-            _values: &[Value],
-        ) -> Result<crate::targets::Reply, TargetError> {
-            unreachable!("these jobs send nothing")
-        }
-
-        fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {
-            Box::new(|| {})
-        }
-    }
-
-    /// Pauses so long before each piece, in turn; each piece takes a millisecond.
-    struct Paced(Vec<Duration>);
-
-    impl Job for Paced {
-        fn pause(&mut self) -> Duration {
-            self.0.pop().unwrap_or(Duration::ZERO)
-        }
-
-        fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
-            sleep(Duration::from_millis(1));
-            Ok(1)
-        }
-    }
-
-    /// The sessions of these jobs, one after the other from the same start, as a whole.
-    fn work_of(jobs: Vec<Paced>, end: End) -> Worked {
-        let load = Load {
-            database: String::new(),
-            sessions: jobs.len() as u32,
-            end,
-            rate: None,
-            unit: "rows",
-            looks_at_extents: false,
-        };
-        let cancel = AtomicBool::new(false);
-        let shared = Shared::new(&load, &cancel).unwrap();
-        let start = Moment::now();
-        *shared.start.lock() = Some(start);
-        shared.go();
-        let ended = jobs.into_iter().enumerate();
-        let ended = ended.map(|(place, job)| worker(Box::new(Mute), Box::new(job), place, &shared));
-        let ended: Vec<Ended> = ended.map(Option::unwrap).collect();
-        gather(&ended, &shared, start).unwrap()
-    }
-
-    #[test]
-    fn sleep_is_counted_up_to_the_end_of_the_last_session() {
-        let long = Duration::from_secs(3_600);
-        let paced = |first_ms: u64| Paced(vec![long, Duration::from_millis(first_ms)]);
-        // The only session leaves long before the planned end, and the load ends with it.
-        let one = work_of(vec![paced(50)], End::Seconds(600.0));
-        assert!(one.seconds < 600.0 && one.pieces == 1, "{one:?}");
-        let slept_us = 50_000..=(one.seconds * 1e6).round() as u64;
-        assert!(slept_us.contains(&one.paused_us), "{one:?}");
-        // One that leaves while another works has nothing to do up to the end of the other.
-        let jobs = vec![Paced(vec![long]), Paced(vec![Duration::from_millis(50)])];
-        let both = work_of(
-            jobs,
-            End::Within {
-                seconds: 600.0,
-                units: 2,
-            },
-        );
-        assert!(both.seconds < 600.0 && both.pieces == 1, "{both:?}");
-        assert!(both.paused_us >= 100_000, "{both:?}");
-        assert!(
-            both.paused_us as f64 <= 2.0 * both.seconds * 1e6 + 1.0,
-            "{both:?}"
-        );
-    }
-
-    #[test]
-    fn shares_add_up_to_all_units() {
-        for (units, sessions) in [(100, 16), (7, 3), (5, 8), (0, 4)] {
-            let all: u64 = (0..sessions as usize)
-                .map(|place| share_of(units, sessions, place))
-                .sum();
-            assert_eq!(all, units);
-        }
-    }
 }

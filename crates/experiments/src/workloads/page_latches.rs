@@ -169,7 +169,8 @@ type Sum = (String, f64, f64);
 /// Waits a second of load at each level, with the kinds of pages in the order of what they cost.
 pub(crate) fn table(results: &Results) -> SheetTable {
     let mut names: Vec<(String, f64)> = Vec::new();
-    let mut levels: Vec<(String, Vec<Sum>)> = Vec::new();
+    // Without a good run there are no waits, and no statement that there were none.
+    let mut levels: Vec<(String, Option<Vec<Sum>>)> = Vec::new();
     for level in &results.levels {
         let mut sums: Vec<Sum> = Vec::new();
         let mut seconds = 0.0;
@@ -191,11 +192,15 @@ pub(crate) fn table(results: &Results) -> SheetTable {
                 None => names.push((sum.0.clone(), sum.2)),
             }
         }
-        levels.push((level.level.clone(), sums));
+        let is_measured = results.good_runs(&level.level).next().is_some();
+        levels.push((level.level.clone(), is_measured.then_some(sums)));
     }
     names.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     names.truncate(12);
-    let cell = |sums: &[Sum], name: &str| {
+    let cell = |sums: &Option<Vec<Sum>>, name: &str| {
+        let Some(sums) = sums else {
+            return "not measured".to_owned();
+        };
         let found = sums.iter().find(|sum| sum.0 == name);
         found.map_or_else(
             || "-".to_owned(),
@@ -235,6 +240,7 @@ pub(crate) fn is_allocation(latch: &PageLatch) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_lab::results::LevelResult;
 
     fn latch(kind: &str, page: Option<(u64, u64)>, waits: u64) -> PageLatch {
         PageLatch {
@@ -270,6 +276,28 @@ mod tests {
         keep(&mut run, &found).unwrap();
         assert_eq!(run.latches.len(), 2);
         assert_eq!(run.latches[0].class, "PAGELATCH_UP (PFS)");
+        run.level = "1".to_owned();
+        let quiet = Run {
+            level: "2".to_owned(),
+            ..Run::default()
+        };
+        let level = |name: &str| LevelResult {
+            level: name.to_owned(),
+            ..LevelResult::default()
+        };
+        let results = Results {
+            runs: vec![run.clone(), quiet],
+            levels: ["1", "2", "4"].map(level).into(),
+            ..Results::default()
+        };
+        let rows = table(&results).rows;
+        assert_eq!(rows[0][1..], ["2.0 ms, 2 waits", "0.5 ms, 0 waits"]);
+        assert_eq!(rows[1], ["2", "-", "-"], "there were none");
+        assert_eq!(
+            rows[2],
+            ["4", "not measured", "not measured"],
+            "no run is good"
+        );
         assert!((ms_a_second(&run, is_allocation) - 2.5).abs() < 1e-9);
     }
 }

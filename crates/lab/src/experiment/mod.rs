@@ -14,7 +14,8 @@
 //! 4. The fields that place a run (id, block, level, status, start) are the runner's; it fills them.
 //!
 //! # What can fail
-//! A step returns [`StepError`]: cancelled, refused by the guard, or failed with a sentence.
+//! A step returns [`StepError`]: cancelled, refused by the guard, a wrong result of the engine, or failed
+//! with a sentence.
 
 mod latency;
 
@@ -45,6 +46,9 @@ pub enum StepError {
     /// The file system refused it.
     #[error(transparent)]
     Io(#[from] IoError),
+    /// The engine lost a row, made one up, or gave a wrong answer. The run failed and is not tried again.
+    #[error("{0}")]
+    Violation(String),
     /// Anything else, in a sentence.
     #[error("{0}")]
     Failed(String),

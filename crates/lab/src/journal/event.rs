@@ -104,6 +104,15 @@ pub enum Event {
         /// The figures.
         record: Box<Run>,
     },
+    /// A run found a wrong result of the engine: it counts as failed, however it ends.
+    Violation {
+        /// The run.
+        run: u32,
+        /// What was wrong, and where the evidence is.
+        text: String,
+        /// Files and directories that stay as evidence: the experiment owns them no more.
+        kept: Vec<Thing>,
+    },
     /// A run is over.
     RunEnd {
         /// The run.

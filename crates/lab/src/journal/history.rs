@@ -23,6 +23,8 @@ pub struct RunHistory {
     pub record: Option<Run>,
     /// Why earlier attempts failed; interruptions are not failures.
     pub failures: Vec<String>,
+    /// The wrong result that the run found. Such a run is not tried again.
+    pub violation: Option<String>,
     /// The last interruption.
     pub interrupted: Option<String>,
     /// Whether its last attempt is over.
@@ -37,6 +39,7 @@ impl RunHistory {
             started_us: 0,
             record: None,
             failures: Vec::new(),
+            violation: None,
             interrupted: None,
             ended: true,
         }
@@ -44,6 +47,9 @@ impl RunHistory {
 
     /// How the run is to be shown.
     pub fn status(&self) -> RunStatus {
+        if let Some(text) = &self.violation {
+            return RunStatus::Failed(text.clone());
+        }
         match (self.state, self.failures.first()) {
             (State::Done, None) => RunStatus::Done,
             (State::Done, Some(why)) => RunStatus::Retried(why.clone()),
@@ -54,9 +60,10 @@ impl RunHistory {
         }
     }
 
-    /// Whether the run needs no more work: measured, or failed in its second try too.
+    /// Whether the run needs no more work: measured, failed twice, or the finder of a wrong result.
     pub fn is_settled(&self) -> bool {
         match self.state {
+            _ if self.violation.is_some() => true,
             State::Done => true,
             State::Failed => self.failures.len() > RETRIES,
             _ => false,
@@ -179,6 +186,11 @@ impl History {
                 self.owned.retain(|(_, owned)| owned != thing);
             }
             Event::Metric { run, record, .. } => self.run(*run).record = Some((**record).clone()),
+            Event::Violation { run, text, kept } => {
+                self.run(*run).violation = Some(text.clone());
+                self.owned.retain(|(_, owned)| !kept.contains(owned));
+                self.deviate("violation", Some(*run), text);
+            }
             Event::RunEnd {
                 run,
                 attempt,
@@ -277,6 +289,8 @@ impl History {
                 );
             }
             Outcome::Done => {}
+            // Recorded already, with its text.
+            Outcome::Failed if self.run(id).violation.is_some() => {}
             Outcome::Failed => self.deviate("failed", Some(id), reason),
             Outcome::Interrupted => self.deviate("interrupted", Some(id), reason),
         }
@@ -319,6 +333,11 @@ mod tests {
             outcome,
             reason: "disk full".to_string(),
         }
+    }
+
+    fn file(name: &str) -> Thing {
+        let (kind, name) = (Kind::File, name.to_string());
+        Thing { kind, name }
     }
 
     #[test]
@@ -368,6 +387,23 @@ mod tests {
     }
 
     #[test]
+    fn a_wrong_result_is_final_also_where_the_process_died_behind_it() {
+        let mut history = history();
+        let (run, thing) = (Some(1), file("/kept"));
+        history.take(10, &Event::Created { run, thing });
+        let (run, text, kept) = (1, "condition 3".to_string(), vec![file("/kept")]);
+        history.take(11, &Event::Violation { run, text, kept });
+        assert_eq!(history.owned, []);
+        for outcome in [Outcome::Interrupted, Outcome::Failed] {
+            let mut history = history.clone();
+            history.take(12, &end(1, 1, outcome));
+            let wanted = RunStatus::Failed("condition 3".to_string());
+            assert_eq!(history.runs[&1].status(), wanted);
+            assert!(history.is_settled(1));
+        }
+    }
+
+    #[test]
     fn an_interrupted_run_is_to_be_done_again_and_its_figures_are_gone() {
         let mut history = history();
         history.take(10, &Event::RunStart { run: 2, attempt: 1 });
@@ -398,21 +434,17 @@ mod tests {
     #[test]
     fn what_was_made_is_ours_until_it_is_removed_or_released() {
         let mut history = history();
-        let thing = |name: &str| Thing {
-            kind: Kind::File,
-            name: name.to_string(),
-        };
         for name in ["/a", "/b", "/c"] {
             history.take(
                 1,
                 &Event::Created {
                     run: Some(1),
-                    thing: thing(name),
+                    thing: file(name),
                 },
             );
         }
-        history.take(2, &Event::Removed { thing: thing("/a") });
-        history.take(3, &Event::Released { thing: thing("/c") });
-        assert_eq!(history.owned, vec![(Some(1), thing("/b"))]);
+        history.take(2, &Event::Removed { thing: file("/a") });
+        history.take(3, &Event::Released { thing: file("/c") });
+        assert_eq!(history.owned, vec![(Some(1), file("/b"))]);
     }
 }

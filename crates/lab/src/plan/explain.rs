@@ -13,12 +13,31 @@ use std::path::PathBuf;
 pub struct Forecast {
     /// Seconds from the first step of the set-up to the end of the tear-down.
     pub seconds: f64,
-    /// Bytes at the peak, by volume. Runs follow each other, so the peak of the plan is the largest.
+    /// Bytes of the run itself at its peak, by volume. Runs follow each other, so the peak of the plan is the
+    /// largest.
     pub peak_bytes: Vec<(PathBuf, u64)>,
+    /// Bytes of what is made once before the first run and is there in all of them, by volume.
+    pub shared_bytes: Vec<(PathBuf, u64)>,
     /// Bytes written in all.
     pub bytes_written: u64,
     /// The statements or steps that would be run.
     pub steps: Vec<String>,
+}
+
+impl Forecast {
+    /// What the run needs once everything that all runs share is there.
+    #[must_use]
+    pub fn once_prepared(self) -> Forecast {
+        Forecast {
+            shared_bytes: Vec::new(),
+            ..self
+        }
+    }
+
+    /// Everything that is there at the peak of the run.
+    fn all_bytes(&self) -> impl Iterator<Item = &(PathBuf, u64)> {
+        self.shared_bytes.iter().chain(&self.peak_bytes)
+    }
 }
 
 /// Where the seconds of a forecast come from.
@@ -177,7 +196,7 @@ fn table(
             Control::None => "",
         };
         let level = format!("{}{label}", run.cell.key(&plan.factors));
-        let peak: u64 = forecast.peak_bytes.iter().map(|(_, bytes)| bytes).sum();
+        let peak: u64 = forecast.all_bytes().map(|(_, bytes)| bytes).sum();
         writeln!(
             text,
             "  {:>3}  {:>5}  {:>5}  {level:<15} {:>10} {:>11}   {}",
@@ -224,12 +243,12 @@ fn steps(runs: &[PlannedRun], forecasts: &[Forecast], text: &mut String) -> std:
     Ok(())
 }
 
-/// The largest need of any run, by volume.
+/// The largest need of any run, by volume, with what all runs share.
 pub(crate) fn peak_by_volume(forecasts: &[Forecast]) -> BTreeMap<PathBuf, u64> {
     let mut peaks = BTreeMap::new();
     for forecast in forecasts {
         let mut of_run: BTreeMap<&PathBuf, u64> = BTreeMap::new();
-        for (volume, bytes) in &forecast.peak_bytes {
+        for (volume, bytes) in forecast.all_bytes() {
             *of_run.entry(volume).or_insert(0) += bytes;
         }
         for (volume, bytes) in of_run {
@@ -252,6 +271,7 @@ mod tests {
                 (PathBuf::from("/a"), 1 << 30),
                 (PathBuf::from("/a"), 1 << 20),
             ],
+            shared_bytes: Vec::new(),
             bytes_written: 3 << 30,
             steps: vec!["CREATE DATABASE lab_x".to_string()],
         }

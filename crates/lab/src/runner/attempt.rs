@@ -4,7 +4,7 @@ use super::{Leftovers, Phase, Progress, Runner, RunnerError};
 use crate::experiment::{Experiment, RunContext, StepError};
 use crate::guard::{GuardError, Removal, remove_file_or_directory};
 use crate::journal::{Event, JournalError, Kind, Outcome, State, Thing};
-use crate::plan::PlannedRun;
+use crate::plan::{PlannedRun, Reset};
 use crate::results::Run;
 use furrow_io::time::WallTime;
 
@@ -32,6 +32,7 @@ impl Runner {
         let measured = self.measure(experiment, run, attempt, watch);
         let measured = match measured {
             Ok(record) => self.write_metric(run, attempt, begun_us, record)?,
+            Err(StepError::Violation(text)) => Err(Some(self.keep_evidence(run, text)?)),
             Err(error) => Err(reason_of(error)?),
         };
         let cleared = self.clear(experiment, run, attempt)?;
@@ -64,6 +65,32 @@ impl Runner {
         let failed = (outcome != Outcome::Done).then_some(reason);
         watch(&self.progress(run, Phase::End { took_s, failed }, self.rate_of(run)));
         Ok(outcome)
+    }
+
+    /// Records that a run found a wrong result. What the first such run owns stays as evidence, with what all
+    /// runs share where they work on that; the experiment owns it no more, so that nothing removes it. Later
+    /// ones leave no files: they would fill the disk. Gives the sentence for the report.
+    fn keep_evidence(&mut self, run: &PlannedRun, text: String) -> Result<String, RunnerError> {
+        let history = self.log.history();
+        let is_first = history.runs.values().all(|run| run.violation.is_none());
+        let is_shared = history.plan.reset == Reset::Keep;
+        let owned = history.owned.iter().filter(|(of, thing)| {
+            let is_meant = of.map_or(is_shared, |of| of == run.id);
+            is_first && is_meant && thing.kind != Kind::Database
+        });
+        let kept: Vec<Thing> = owned.map(|(_, thing)| thing.clone()).collect();
+        let directories = kept.iter().filter(|thing| thing.kind == Kind::Directory);
+        let directories: Vec<&str> = directories.map(|thing| thing.name.as_str()).collect();
+        let text = match directories.is_empty() {
+            true => text,
+            false => format!("{text}; its files stay in {}", directories.join(", ")),
+        };
+        self.log.append(Event::Violation {
+            run: run.id,
+            text: text.clone(),
+            kept,
+        })?;
+        Ok(text)
     }
 
     /// The steps up to the check of the load.
@@ -259,6 +286,7 @@ impl Runner {
             .skip_while(|(_, run)| !run.is_settled());
         let failed: Vec<(u32, u32)> = begun
             .take_while(|(_, run)| run.record.is_none())
+            .filter(|(_, run)| run.violation.is_none())
             .map(|(&id, run)| (id, run.attempts))
             .collect();
         for (run, attempt) in failed {

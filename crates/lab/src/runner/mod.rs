@@ -7,11 +7,12 @@
 //! # Invariants
 //! 1. Each state of a run is journalled before it begins; `metric` before the tear-down, so that figures
 //!    are not lost when removing fails.
-//! 2. A run is tried twice at most, then marked and passed over. Three runs that fail one after the other
-//!    stop the experiment.
+//! 2. A run is tried twice at most, then marked and passed over; one that found a wrong result of the engine
+//!    ([`StepError::Violation`]) is tried once. Three runs that fail one after the other stop the experiment.
 //! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
-//!    going on would fill the disk.
-//! 4. Before each run the space it needs is there, or the experiment stops.
+//!    going on would fill the disk. The files of the first run that found a wrong result stay, as evidence.
+//! 4. Before each run the space it needs is there, or the experiment stops. What all runs share is made by
+//!    then: it counts before the first run alone.
 //! 5. A journal that was deleted or replaced stops the experiment at the end of the run under way.
 //! 6. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
 //!    does not count.
@@ -455,7 +456,7 @@ impl Runner {
         experiment: &dyn Experiment,
         run: &PlannedRun,
     ) -> Result<bool, RunnerError> {
-        let peaks = crate::plan::peak_by_volume(&[experiment.forecast(&run.cell)]);
+        let peaks = crate::plan::peak_by_volume(&[experiment.forecast(&run.cell).once_prepared()]);
         let factor = self.log.history().plan.guard.space_factor;
         match check_space(self.setup.volume.as_ref(), &peaks, factor) {
             Ok(_) => Ok(true),

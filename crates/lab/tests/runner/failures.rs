@@ -60,6 +60,44 @@ fn a_run_that_fails_twice_is_marked_and_passed_over() {
 }
 
 #[test]
+fn a_wrong_result_is_not_tried_again_and_the_files_of_the_first_one_stay() {
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let mut experiment = Synthetic::published(0.004, 3);
+    let violates = [7, 12].map(|run| Trouble::Violates { run });
+    experiment.trouble.extend(violates);
+    let plan = experiment.plan();
+    let mut runner = Runner::create(setup(volume.clone(), &experiment), plan, &experiment).unwrap();
+    assert_eq!(
+        runner.run(&mut experiment, &mut |_| {}).unwrap(),
+        Stop::Finished
+    );
+    // Of what was made only the directory of run 7 is there, with its files in it.
+    let left = volume.list(Path::new("/data")).unwrap();
+    assert_eq!(left.len(), 2, "{left:?}");
+    let kept = left.iter().find(|path| path.extension().is_none()).unwrap();
+    let kept_name = kept.display().to_string();
+    assert!(kept_name.ends_with("_r7_a1"), "{kept_name}");
+    assert!(!volume.list(kept).unwrap().is_empty());
+    let results = runner.results(&experiment, Environment::default());
+    for (id, files) in [
+        (7, format!("; its files stay in {kept_name}")),
+        (12, String::new()),
+    ] {
+        let text = format!("condition 3 does not hold{files}");
+        let run = results.runs.iter().find(|run| run.id == id).unwrap();
+        assert_eq!(run.status, RunStatus::Failed(text.clone()));
+        assert_eq!(runner.log().history().runs[&id].attempts, 1);
+        let mut warnings = results.warnings.iter();
+        let warning = warnings.find(|w| w.starts_with(&format!("Run {id} found a wrong result")));
+        assert!(warning.unwrap().contains(&text), "{:?}", results.warnings);
+        let mut deviations = results.deviations.iter();
+        assert!(deviations.any(|d| d.kind == "violation" && d.run == Some(id) && d.text == text));
+    }
+    assert_eq!(results.problems(), Vec::<String>::new());
+}
+
+#[test]
 fn three_failures_in_a_row_stop_the_experiment() {
     let mut experiment = Synthetic::published(0.004, 3);
     experiment

@@ -56,6 +56,32 @@ fn shared_files_go_at_ctrl_c_and_are_made_again_when_the_experiment_is_resumed()
 }
 
 #[test]
+fn space_that_shared_files_have_taken_is_not_asked_for_again() {
+    const MIB: u64 = 1 << 20;
+    let mut experiment = Synthetic::published(0.01, 5);
+    experiment.prepares = true;
+    (experiment.shared_bytes, experiment.forecast_bytes) = (4 * MIB, 5 * MIB);
+    // 1.2 times both at the beginning, and a little for the journal.
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(11 * MIB));
+    furnish(volume.as_ref());
+    let (how, plan) = (setup(volume.clone(), &experiment), experiment.plan());
+    let mut runner = Runner::create(how, plan.clone(), &experiment).unwrap();
+    let stop = runner.run(&mut experiment, &mut |_| {}).unwrap();
+    assert_eq!((stop, experiment.prepared), (Stop::Finished, 1));
+    assert_clean(volume.as_ref(), &experiment.server);
+    // What is made first is asked for before anything is made.
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::with_capacity(10 * MIB));
+    furnish(volume.as_ref());
+    let refused = Runner::create(setup(volume, &experiment), plan, &experiment);
+    assert!(
+        refused
+            .unwrap_err()
+            .to_string()
+            .contains("not enough space")
+    );
+}
+
+#[test]
 fn another_disk_behind_a_directory_stops_the_experiment_before_the_next_run() {
     let mut experiment = Synthetic::published(0.01, 5);
     experiment.trouble.push(Trouble::OtherDisk { after: 4 });

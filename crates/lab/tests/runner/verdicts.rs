@@ -199,6 +199,22 @@ fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
             assert_eq!(peak, "1.00 (1.00 to 1.00)", "{law:?}");
         }
     }
+    // Sessions that think can do more than they do.
+    let mut experiment = Synthetic::published(0.0005, 5);
+    experiment.sessions = Some(false);
+    let mut plan = experiment.plan();
+    let pace = ("pace".to_string(), "spec".to_string());
+    plan.settings.extend([pace]);
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let section = &results.sections[0];
+    assert!(
+        section
+            .text
+            .iter()
+            .any(|text| text.contains("keying and think times"))
+    );
+    let mut tables = section.tables.iter();
+    assert!(!tables.any(|table| table.caption.starts_with("Universal scalability law")));
 }
 
 #[test]

@@ -26,6 +26,8 @@ pub(crate) enum Trouble {
     CtrlC { run: u32 },
     /// The figures hold a number that is not finite.
     NotFinite { run: u32 },
+    /// The first attempt of the run finds that the engine lost something; a second one would not.
+    Violates { run: u32 },
     /// Another program puts a file into the run's directory.
     Intruder { run: u32 },
     /// After this run another disk is mounted over the data directory.
@@ -60,6 +62,8 @@ pub(crate) struct Synthetic {
     pub(crate) server: Server,
     pub(crate) trouble: Vec<Trouble>,
     pub(crate) forecast_bytes: u64,
+    /// Bytes of the file that all runs share.
+    pub(crate) shared_bytes: u64,
     /// Whether all runs share a file that is created once.
     pub(crate) prepares: bool,
     /// How often it was created.
@@ -87,6 +91,7 @@ impl Synthetic {
             server: Arc::new(Mutex::new(BTreeSet::from(["production".to_string()]))),
             trouble: Vec::new(),
             forecast_bytes: 1 << 20,
+            shared_bytes: 12,
             prepares: false,
             prepared: 0,
             seen: Vec::new(),
@@ -196,7 +201,8 @@ impl Experiment for Synthetic {
         self.prepared += 1;
         let path = shared_file(&self.root, context);
         context.claim_file(&path)?;
-        write_file(context.volume().as_ref(), &path, b"shared pages")?;
+        let pages = vec![7; self.shared_bytes as usize];
+        write_file(context.volume().as_ref(), &path, &pages)?;
         Ok(())
     }
 
@@ -204,6 +210,10 @@ impl Experiment for Synthetic {
         Forecast {
             seconds: 50.0,
             peak_bytes: vec![(self.root.join("data"), self.forecast_bytes)],
+            shared_bytes: match self.prepares {
+                true => vec![(self.root.join("data"), self.shared_bytes)],
+                false => Vec::new(),
+            },
             ..Forecast::default()
         }
     }
@@ -290,7 +300,17 @@ impl Experiment for Synthetic {
         _record: &Run,
         context: &mut RunContext<'_>,
     ) -> Result<(), StepError> {
-        self.meet(State::Verify, context)
+        self.meet(State::Verify, context)?;
+        let run = context.run_id();
+        let verified = self
+            .seen
+            .iter()
+            .filter(|(r, _, s)| (*r, *s) == (run, State::Verify));
+        if self.has(Trouble::Violates { run }) && verified.count() == 1 {
+            let text = "condition 3 does not hold".to_string();
+            return Err(StepError::Violation(text));
+        }
+        Ok(())
     }
 
     fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {

@@ -3,7 +3,7 @@
 use super::procedures::MOST_LINES;
 use super::random::decimal;
 use super::requests::{Finding, Request};
-use crate::targets::{Session, StatementId, TargetError, Value};
+use crate::targets::{Reply, Session, StatementId, TargetError, Value};
 
 /// What became of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,8 +12,13 @@ pub(super) enum Outcome {
     Committed,
     /// Rolled back because its last item does not exist.
     RolledBack,
-    /// A delivery, with the districts that had an order to deliver.
-    Delivered(u32),
+    /// A delivery.
+    Delivered {
+        /// A bit for each district that had an order to deliver, the first one's lowest.
+        bits: u32,
+        /// How often a transaction of it was run again as a deadlock's victim.
+        deadlocks: u32,
+    },
 }
 
 /// Runs transactions on a session.
@@ -25,6 +30,21 @@ pub(super) trait Form: Send {
         warehouse: u32,
         request: &Request,
     ) -> Result<Outcome, TargetError>;
+}
+
+/// Ends what an error has left open.
+pub(super) const ROLLBACK: &str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;";
+pub(super) const OF_CUSTOMER: &str = "@c_w_id int, @c_d_id tinyint, @c_id int";
+pub(super) const WHERE_CUSTOMER: &str =
+    "WHERE c_w_id = @c_w_id AND c_d_id = @c_d_id AND c_id = @c_id";
+pub(super) const OF_ORDER: &str = "@w_id int, @d_id tinyint, @o_id int";
+
+/// A value of the first row.
+pub(super) fn first(reply: &Reply, column: usize) -> Result<Value, TargetError> {
+    let value = reply.rows.first().and_then(|row| row.get(column));
+    value
+        .cloned()
+        .ok_or_else(|| TargetError::other("a row that the load relies on is not there"))
 }
 
 pub(super) fn int(value: u32) -> Value {
@@ -141,10 +161,14 @@ impl Calls {
             Request::Delivery { carrier } => {
                 let values = [w, self.districts, *carrier].map(int);
                 let reply = session.query(self.delivery, &values)?;
-                let delivered = reply.rows.last().and_then(|row| row.first());
-                Ok(Outcome::Delivered(
-                    delivered.map_or(0, |n| n.count() as u32),
-                ))
+                let counts = |value: &Value| u32::try_from(value.count()).unwrap_or(0);
+                match reply.rows.last().map(Vec::as_slice) {
+                    Some([bits, deadlocks]) => Ok(Outcome::Delivered {
+                        bits: counts(bits),
+                        deadlocks: counts(deadlocks),
+                    }),
+                    _ => Err(TargetError::other("a delivery gave no count")),
+                }
             }
             Request::StockLevel {
                 district,
@@ -168,7 +192,7 @@ impl Form for Calls {
     ) -> Result<Outcome, TargetError> {
         let outcome = self.call(session, warehouse, request);
         if outcome.is_err() {
-            session.batch("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")?;
+            session.batch(ROLLBACK)?;
         }
         outcome
     }

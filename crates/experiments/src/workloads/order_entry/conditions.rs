@@ -1,10 +1,13 @@
 //! The 12 consistency conditions, each a query that counts the rows that break it, and the counts of the
 //! tables against what sessions got.
+//!
+//! Condition 11 is specified for the time before the first delivery. After a run it is checked with the
+//! orders that sessions have delivered in each district added.
 
 use super::audit::Asked;
 use super::random::Kind;
 use super::schema::Scale;
-use crate::targets::{Target, TargetError, Value};
+use crate::targets::{Session, Target, TargetError, Value};
 use crate::workloads::prepared::session_in;
 use furrow_io::thread;
 use parking_lot::Mutex;
@@ -12,11 +15,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// When conditions are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Moment {
-    /// Before the first delivery: condition 11 holds too.
+pub(crate) enum Moment<'a> {
+    /// Before the first delivery.
     Loaded,
-    /// After a run.
-    Run,
+    /// After the loads in which sessions got this, all of them since the tables were loaded.
+    Run(&'a Asked),
+    /// At any time: condition 11 is left out, as it is not known what was delivered.
+    Any,
 }
 
 /// A condition: its number, what holds, and a query of the rows for which it does not hold.
@@ -27,26 +32,64 @@ struct Condition {
 }
 
 impl Condition {
-    fn query(&self, scale: Scale) -> String {
-        let delivered = scale.delivered().to_string();
-        let broken = self.broken.replace("@delivered", &delivered);
-        format!("SELECT COUNT_BIG(*) FROM ({broken}) AS broken;")
+    fn query(&self) -> String {
+        format!("SELECT COUNT_BIG(*) FROM ({}) AS broken;", self.broken)
+    }
+
+    /// How many rows break it; of condition 11 how many districts.
+    fn count(
+        &self,
+        session: &mut dyn Session,
+        scale: Scale,
+        moment: Moment<'_>,
+    ) -> Result<u64, TargetError> {
+        match (self.number == OF_DELIVERIES, moment) {
+            (false, _) => {
+                let reply = session.batch(&self.query())?;
+                Ok(reply.scalar().map_or(0, Value::count))
+            }
+            (true, Moment::Any) => Ok(0),
+            (true, Moment::Loaded) => not_delivered(session, scale, &Asked::default()),
+            (true, Moment::Run(asked)) => not_delivered(session, scale, asked),
+        }
     }
 }
 
-/// Number and query of each condition that holds at any time in a database of the full scale. A query counts
-/// the rows that break its condition: another program can check with them what a run has left.
-pub fn queries() -> Vec<(u32, String)> {
-    let always = CONDITIONS
-        .iter()
-        .filter(|c| c.number != ONLY_BEFORE_DELIVERIES);
-    always
-        .map(|c| (c.number, c.query(Scale::full(1))))
-        .collect()
+/// Districts in which other orders are delivered than those at the beginning and those that sessions got.
+fn not_delivered(
+    session: &mut dyn Session,
+    scale: Scale,
+    asked: &Asked,
+) -> Result<u64, TargetError> {
+    let at_first = u64::from(scale.delivered());
+    let number = |value: &Value| u32::try_from(value.count()).unwrap_or(0);
+    let holds = |row: &&Vec<Value>| match row.as_slice() {
+        [w, d, delivered] => {
+            let of_district = asked.by_district.get(&(number(w), number(d)));
+            delivered.count() == at_first + of_district.copied().unwrap_or(0)
+        }
+        _ => false,
+    };
+    let reply = session.batch(DELIVERED)?;
+    let districts = u64::from(scale.warehouses) * u64::from(scale.districts);
+    // One without any order is not among the rows.
+    Ok(districts.saturating_sub(reply.rows.iter().filter(holds).count() as u64))
 }
 
-/// The condition that the first delivery breaks.
-const ONLY_BEFORE_DELIVERIES: u32 = 11;
+/// Number and query of each condition that holds at any time: all but the eleventh. A query counts the rows
+/// that break its condition: another program can check with them what a run has left.
+pub fn queries() -> Vec<(u32, String)> {
+    let always = CONDITIONS.iter().filter(|c| c.number != OF_DELIVERIES);
+    always.map(|c| (c.number, c.query())).collect()
+}
+
+/// The condition about how many orders are delivered.
+const OF_DELIVERIES: u32 = 11;
+/// Delivered orders of each district.
+const DELIVERED: &str = "SELECT o_w_id, o_d_id, orders - ISNULL(new_orders, 0) AS delivered FROM \
+    (SELECT o_w_id, o_d_id, COUNT(*) AS orders FROM dbo.orders GROUP BY o_w_id, o_d_id) AS o LEFT JOIN \
+    (SELECT no_w_id, no_d_id, COUNT(*) AS new_orders FROM dbo.new_order GROUP BY no_w_id, no_d_id) AS n \
+    ON no_w_id = o_w_id AND no_d_id = o_d_id;";
 
 /// Customers with the sums of their delivered lines and their payments.
 macro_rules! of_customers {
@@ -147,11 +190,9 @@ const CONDITIONS: [Condition; 12] = [
     },
     Condition {
         number: 11,
-        holds: "as many orders as at the beginning are delivered (before the first delivery)",
-        broken: "SELECT o_d_id FROM (SELECT o_w_id, o_d_id, COUNT(*) AS orders FROM dbo.orders \
-                 GROUP BY o_w_id, o_d_id) AS o LEFT JOIN (SELECT no_w_id, no_d_id, COUNT(*) AS new_orders \
-                 FROM dbo.new_order GROUP BY no_w_id, no_d_id) AS n ON no_w_id = o_w_id AND no_d_id = o_d_id \
-                 WHERE orders - ISNULL(new_orders, 0) <> @delivered",
+        holds: "in each district the orders of the beginning and those that sessions got are delivered",
+        // Compared with what sessions got.
+        broken: DELIVERED,
     },
     Condition {
         number: 12,
@@ -169,16 +210,15 @@ pub(crate) fn broken(
     target: &dyn Target,
     database: &str,
     scale: Scale,
-    moment: Moment,
+    moment: Moment<'_>,
 ) -> Result<Vec<String>, TargetError> {
     let next = AtomicUsize::new(0);
     let found = Mutex::new(Vec::new());
     let error = Mutex::new(None);
     let threads = thread::available_cpus().min(CONDITIONS.len());
     let sessions: Result<Vec<_>, _> = (0..threads).map(|_| session_in(target, database)).collect();
-    let check = |session: &mut dyn crate::targets::Session, condition: &Condition| {
-        let reply = session.batch(&condition.query(scale))?;
-        let rows = reply.scalar().map_or(0, Value::count);
+    let check = |session: &mut dyn Session, condition: &Condition| {
+        let rows = condition.count(session, scale, moment)?;
         if rows > 0 {
             let text = format!(
                 "condition {} ({}): {rows} rows break it",
@@ -188,16 +228,13 @@ pub(crate) fn broken(
         }
         Ok(())
     };
-    let work = |mut session: Box<dyn crate::targets::Session>| {
+    let work = |mut session: Box<dyn Session>| {
         while error.lock().is_none() {
             // The longest stand last.
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(condition) = CONDITIONS.iter().rev().nth(place) else {
                 break;
             };
-            if condition.number == ONLY_BEFORE_DELIVERIES && moment == Moment::Run {
-                continue;
-            }
             if let Err(e) = check(session.as_mut(), condition) {
                 error.lock().get_or_insert(e);
             }

@@ -7,9 +7,10 @@
 //!
 //! # Invariants
 //! 1. The rows follow from the seed alone, whatever the number of threads that load them.
-//! 2. The 12 conditions hold after the load, and after every run.
+//! 2. The 12 conditions hold after the load, and after every run: then the eleventh counts the deliveries of
+//!    the run, too.
 //! 3. A transaction that the engine ends as a deadlock's victim is run again with the same inputs, and
-//!    counts once.
+//!    counts once. Of a delivery, which is a transaction for each district, that is the one of the district.
 //! 4. Counts and latencies take the same memory for any number of sessions.
 //!
 //! Proofs, by the invariant's number: 1: `population` draws each part from a stream of its own. 2:
@@ -23,6 +24,7 @@ mod audit;
 mod calls;
 mod churn;
 pub mod conditions;
+mod deliveries;
 mod loader;
 mod population;
 mod procedures;

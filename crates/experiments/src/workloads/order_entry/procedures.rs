@@ -3,6 +3,10 @@
 use super::churn::{Churn, segment};
 use crate::targets::{Session, TargetError};
 
+/// The number of a deadlock's victim.
+pub(super) const DEADLOCK: u32 = 1205;
+/// Times that a transaction is tried before the run fails.
+pub(super) const TRIES: u32 = 100;
 /// Lines of an order at most.
 pub(super) const MOST_LINES: u32 = 15;
 
@@ -146,40 +150,52 @@ SELECT @c_id AS c_id, @balance AS c_balance, @o_id AS o_id, @entered AS entered,
     )
 }
 
+/// A district is a transaction of its own. One that is a deadlock's victim is run again; those before it have
+/// committed.
 fn delivery(churn: &str) -> String {
     format!(
         "CREATE PROCEDURE dbo.oe_delivery @w_id int, @districts tinyint, @carrier tinyint
 AS
 SET NOCOUNT ON; SET XACT_ABORT ON;
 DECLARE @d_id tinyint = 1, @o_id int, @c_id int, @total decimal(12, 2), @now datetime = GETDATE(),
-    @delivered int = 0;
+    @delivered int = 0, @bit int = 1, @deadlocks int = 0;
 WHILE @d_id <= @districts
 BEGIN
     SELECT @o_id = NULL;
-    BEGIN TRANSACTION;
-    SELECT TOP (1) @o_id = no_o_id FROM dbo.new_order WITH (UPDLOCK)
-    WHERE no_w_id = @w_id AND no_d_id = @d_id ORDER BY no_o_id;
-    IF @o_id IS NOT NULL
-    BEGIN
-        DELETE dbo.new_order WHERE no_w_id = @w_id AND no_d_id = @d_id AND no_o_id = @o_id;
-        UPDATE dbo.orders SET o_carrier_id = @carrier, @c_id = o_c_id
-        WHERE o_w_id = @w_id AND o_d_id = @d_id AND o_id = @o_id;
-        UPDATE dbo.order_line SET ol_delivery_d = @now WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND
-            ol_o_id = @o_id;
-        SELECT @total = SUM(ol_amount) FROM dbo.order_line WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND
-            ol_o_id = @o_id;
-        UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = c_delivery_cnt + 1
-        WHERE c_w_id = @w_id AND c_d_id = @d_id AND c_id = @c_id;
-        SET @delivered = @delivered + 1;
-    END
-    IF @d_id = @districts
-    BEGIN
-        {churn}SET @d_id = @d_id;
-    END
-    COMMIT TRANSACTION;
-    SET @d_id = @d_id + 1;
+    BEGIN TRY
+        BEGIN TRANSACTION;
+        SELECT TOP (1) @o_id = no_o_id FROM dbo.new_order WITH (UPDLOCK)
+        WHERE no_w_id = @w_id AND no_d_id = @d_id ORDER BY no_o_id;
+        IF @o_id IS NOT NULL
+        BEGIN
+            DELETE dbo.new_order WHERE no_w_id = @w_id AND no_d_id = @d_id AND no_o_id = @o_id;
+            UPDATE dbo.orders SET o_carrier_id = @carrier, @c_id = o_c_id
+            WHERE o_w_id = @w_id AND o_d_id = @d_id AND o_id = @o_id;
+            UPDATE dbo.order_line SET ol_delivery_d = @now WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND
+                ol_o_id = @o_id;
+            SELECT @total = SUM(ol_amount) FROM dbo.order_line WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND
+                ol_o_id = @o_id;
+            UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = c_delivery_cnt + 1
+            WHERE c_w_id = @w_id AND c_d_id = @d_id AND c_id = @c_id;
+        END
+        IF @d_id = @districts
+        BEGIN
+            {churn}SET @d_id = @d_id;
+        END
+        COMMIT TRANSACTION;
+        IF @o_id IS NOT NULL
+            SET @delivered = @delivered + @bit;
+        SELECT @d_id = @d_id + 1, @bit = @bit * 2;
+    END TRY
+    BEGIN CATCH
+        IF ERROR_NUMBER() <> {DEADLOCK} OR @deadlocks = {TRIES}
+            THROW;
+        IF @@TRANCOUNT > 0
+            ROLLBACK TRANSACTION;
+        SET @deadlocks = @deadlocks + 1;
+    END CATCH
 END
-SELECT @delivered AS delivered;"
+SELECT @delivered AS delivered, @deadlocks AS deadlocks;"
     )
 }
 

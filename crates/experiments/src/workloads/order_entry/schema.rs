@@ -17,6 +17,7 @@ pub(crate) struct Scale {
 
 impl Scale {
     /// The cardinalities of the specification.
+    #[cfg(test)]
     pub(crate) fn full(warehouses: u32) -> Scale {
         Scale::part(warehouses, 1)
     }

@@ -1,28 +1,24 @@
 //! The transactions as plain statements, one request to the engine each: what an application without
 //! procedures does.
 
-use super::calls::{Form, Outcome, amount, found, int};
-use super::churn::{Churn, segment};
+use super::calls::{
+    Form, OF_CUSTOMER, OF_ORDER, Outcome, ROLLBACK, WHERE_CUSTOMER, amount, first, found, int,
+};
+use super::churn::Churn;
+use super::deliveries::{Deliveries, Transaction};
 use super::procedures::{BAD_CREDIT, BY_NAME, LOW_STOCK, STOCK_CHANGES};
-use super::random::ORIGINAL;
+use super::random::{Kind, ORIGINAL};
 use super::requests::{Finding, Line, Request};
-use crate::targets::{Reply, Session, StatementId, TargetError, Value};
+use crate::targets::{Session, StatementId, TargetError, Value};
 
 /// The prepared statements.
 pub(super) struct Statements {
-    districts: u32,
-    begin: StatementId,
-    commit: StatementId,
-    churn: Option<StatementId>,
+    transaction: Transaction,
     orders: Orders,
     payments: Payments,
     looks: Looks,
     deliveries: Deliveries,
 }
-
-const OF_CUSTOMER: &str = "@c_w_id int, @c_d_id tinyint, @c_id int";
-const WHERE_CUSTOMER: &str = "WHERE c_w_id = @c_w_id AND c_d_id = @c_d_id AND c_id = @c_id";
-const OF_ORDER: &str = "@w_id int, @d_id tinyint, @o_id int";
 
 /// The statements of a new order.
 struct Orders {
@@ -180,75 +176,19 @@ impl Looks {
     }
 }
 
-/// The statements of a delivery.
-struct Deliveries {
-    oldest: StatementId,
-    delete: StatementId,
-    carry: StatementId,
-    deliver: StatementId,
-    sum: StatementId,
-    credit: StatementId,
-}
-
-impl Deliveries {
-    fn prepare(session: &mut dyn Session) -> Result<Deliveries, TargetError> {
-        let mut p = |text: &str, parameters: &str| session.prepare(text, parameters);
-        Ok(Deliveries {
-            oldest: p(
-                "SELECT TOP (1) no_o_id FROM dbo.new_order WITH (UPDLOCK) WHERE no_w_id = @w_id AND \
-                 no_d_id = @d_id ORDER BY no_o_id;",
-                "@w_id int, @d_id tinyint",
-            )?,
-            delete: p(
-                "DELETE dbo.new_order WHERE no_w_id = @w_id AND no_d_id = @d_id AND no_o_id = @o_id;",
-                OF_ORDER,
-            )?,
-            carry: p(
-                "UPDATE dbo.orders SET o_carrier_id = @carrier OUTPUT inserted.o_c_id \
-                 WHERE o_w_id = @w_id AND o_d_id = @d_id AND o_id = @o_id;",
-                &format!("{OF_ORDER}, @carrier tinyint"),
-            )?,
-            deliver: p(
-                "UPDATE dbo.order_line SET ol_delivery_d = GETDATE() \
-                 WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND ol_o_id = @o_id;",
-                OF_ORDER,
-            )?,
-            sum: p(
-                "SELECT SUM(ol_amount) FROM dbo.order_line \
-                 WHERE ol_w_id = @w_id AND ol_d_id = @d_id AND ol_o_id = @o_id;",
-                OF_ORDER,
-            )?,
-            credit: p(
-                &format!(
-                    "UPDATE dbo.customer SET c_balance = c_balance + @total, c_delivery_cnt = \
-                     c_delivery_cnt + 1 \
-                     {WHERE_CUSTOMER};"
-                ),
-                &format!("{OF_CUSTOMER}, @total decimal(12, 2)"),
-            )?,
-        })
-    }
-}
-
 impl Statements {
     pub(super) fn prepare(
         session: &mut dyn Session,
         districts: u32,
         churn: Churn,
     ) -> Result<Statements, TargetError> {
-        let churn = match segment(churn) {
-            none if none.is_empty() => None,
-            text => Some(session.prepare(&text, "")?),
-        };
+        let transaction = Transaction::prepare(session, churn)?;
         Ok(Statements {
-            districts,
-            churn,
-            begin: session.prepare("BEGIN TRANSACTION;", "")?,
-            commit: session.prepare("COMMIT TRANSACTION;", "")?,
+            transaction,
             orders: Orders::prepare(session, districts)?,
             payments: Payments::prepare(session)?,
             looks: Looks::prepare(session)?,
-            deliveries: Deliveries::prepare(session)?,
+            deliveries: Deliveries::prepare(session, transaction, districts)?,
         })
     }
 
@@ -345,28 +285,6 @@ impl Statements {
         Ok(Outcome::Committed)
     }
 
-    /// Delivers the oldest order of a district; whether there was one.
-    fn deliver_one(
-        &self,
-        session: &mut dyn Session,
-        (w, d): (u32, u32),
-        carrier: u32,
-    ) -> Result<bool, TargetError> {
-        let oldest = session.query(self.deliveries.oldest, &[w, d].map(int))?;
-        if oldest.rows.is_empty() {
-            return Ok(false);
-        }
-        let order = [int(w), int(d), first(&oldest, 0)?];
-        session.execute(self.deliveries.delete, &order)?;
-        let mut values = order.to_vec();
-        values.push(int(carrier));
-        let customer = first(&session.query(self.deliveries.carry, &values)?, 0)?;
-        session.execute(self.deliveries.deliver, &order)?;
-        let total = first(&session.query(self.deliveries.sum, &order)?, 0)?;
-        session.execute(self.deliveries.credit, &[int(w), int(d), customer, total])?;
-        Ok(true)
-    }
-
     fn within(
         &self,
         session: &mut dyn Session,
@@ -389,17 +307,7 @@ impl Statements {
             Request::OrderStatus { district, customer } => {
                 self.order_status(session, (w, *district), customer)
             }
-            Request::Delivery { carrier } => {
-                let mut delivered = 0;
-                for d in 1..=self.districts {
-                    if d > 1 {
-                        session.execute(self.commit, &[])?;
-                        session.execute(self.begin, &[])?;
-                    }
-                    delivered += u32::from(self.deliver_one(session, (w, d), *carrier)?);
-                }
-                Ok(Outcome::Delivered(delivered))
-            }
+            Request::Delivery { carrier } => self.deliveries.run(session, w, *carrier),
             Request::StockLevel {
                 district,
                 threshold,
@@ -413,14 +321,6 @@ impl Statements {
     }
 }
 
-/// A value of the first row.
-fn first(reply: &Reply, column: usize) -> Result<Value, TargetError> {
-    let value = reply.rows.first().and_then(|row| row.get(column));
-    value
-        .cloned()
-        .ok_or_else(|| TargetError::other("a row that the load relies on is not there"))
-}
-
 impl Form for Statements {
     fn run(
         &mut self,
@@ -428,20 +328,21 @@ impl Form for Statements {
         warehouse: u32,
         request: &Request,
     ) -> Result<Outcome, TargetError> {
-        session.execute(self.begin, &[])?;
+        // A delivery has a transaction of its own for each district.
+        let is_one = request.kind() != Kind::Delivery;
+        if is_one {
+            self.transaction.begin(session)?;
+        }
         let outcome = self
             .within(session, warehouse, request)
             .and_then(|outcome| {
-                if outcome != Outcome::RolledBack {
-                    if let Some(churn) = self.churn {
-                        session.execute(churn, &[])?;
-                    }
-                    session.execute(self.commit, &[])?;
+                if is_one && outcome != Outcome::RolledBack {
+                    self.transaction.end_with_churn(session)?;
                 }
                 Ok(outcome)
             });
         if outcome.is_err() {
-            session.batch("IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION;")?;
+            session.batch(ROLLBACK)?;
         }
         outcome
     }

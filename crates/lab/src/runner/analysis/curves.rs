@@ -9,7 +9,9 @@
 use super::facts::Facts;
 use crate::design::Cell;
 use crate::report::words::{change, change_range, figure};
-use crate::results::{ALONG, Better, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable};
+use crate::results::{
+    ALONG, Better, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable, has_think_times,
+};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Stream, fit_usl, mean, quantile};
 
@@ -85,7 +87,8 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
     if facts.plan.factors[0].is_concurrency {
         match is_offered(facts) {
             true => text.push(
-                "No scalability law is fitted: with a rate or a latency as the response the throughput is \
+                "No scalability law is fitted: with a rate, keying and think times, or a latency as the \
+                 response the throughput is \
                  what was offered, not what the sessions can do."
                     .to_owned(),
             ),
@@ -280,10 +283,11 @@ fn throughput(facts: &Facts<'_>, run: &Run) -> Option<f64> {
     }
 }
 
-/// Whether the throughput of the runs is the rate at which work was due.
+/// Whether the throughput of the runs is the rate at which work was due, or follows from how long sessions
+/// think.
 fn is_offered(facts: &Facts<'_>) -> bool {
     let is_latency = matches!(facts.plan.response.unit.as_str(), "ms" | "us");
-    is_latency || facts.runs.iter().any(Run::is_open)
+    is_latency || has_think_times(&facts.plan.settings) || facts.runs.iter().any(Run::is_open)
 }
 
 /// The scalability law for each curve.

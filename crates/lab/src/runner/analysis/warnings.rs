@@ -37,5 +37,16 @@ pub(super) fn of(facts: &Facts<'_>, cpus: Option<u32>) -> Vec<String> {
             median(&seconds)
         ));
     }
-    warnings
+    violations(facts).chain(warnings).collect()
+}
+
+/// Wrong results of the engine, which come before everything else that a reader has to know.
+fn violations<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = String> + 'a {
+    let runs = facts.history.runs.iter();
+    let violated = runs.filter_map(|(id, run)| Some((id, run.violation.as_ref()?)));
+    violated.map(|(id, text)| {
+        format!(
+            "Run {id} found a wrong result of the engine. It does not count and was not tried again: {text}."
+        )
+    })
 }
