@@ -11,18 +11,20 @@ pub struct AaCheck {
     pub estimate: Estimate,
     /// Its 95% interval.
     pub interval: (f64, f64),
-    /// Whether the interval holds 0; if not, the experiment is to be called noisy.
+    /// Whether the interval holds 0, or no more than the margin; if not, the experiment is to be called noisy.
     pub passed: bool,
 }
 
-/// Compares the two labels of the baseline. `None` when one of them has no runs.
-pub fn aa_check(model: &TwoWay, a: usize, a_prime: usize) -> Option<AaCheck> {
+/// Compares the two labels of the baseline. A difference that is shown to be less than `margin`, in logs, is
+/// none: that margin is what levels have to differ by. `None` when one of the labels has no runs.
+pub fn aa_check(model: &TwoWay, (a, a_prime): (usize, usize), margin: f64) -> Option<AaCheck> {
     let estimate = model.contrast(&[(a_prime, 1.0), (a, -1.0)])?;
     let interval = estimate.interval(0.05);
     Some(AaCheck {
         estimate,
         interval,
-        passed: interval.0 <= 0.0 && 0.0 <= interval.1,
+        passed: interval.0 <= 0.0 && 0.0 <= interval.1
+            || interval.0.abs().max(interval.1.abs()) <= margin,
     })
 }
 
@@ -158,17 +160,19 @@ mod tests {
 
     #[test]
     fn a_control_that_differs_from_itself_fails() {
-        let check = |effect| {
+        let check = |effect, margin| {
             let model = TwoWay::fit(&table(3, effect)).unwrap();
-            aa_check(&model, 0, 5).unwrap().passed
+            aa_check(&model, (0, 5), margin).unwrap().passed
         };
-        assert!(check(0.0));
-        assert!(!check(0.1));
+        assert!(check(0.0, 0.0));
+        assert!(!check(0.1, 0.0) && !check(0.1, 0.02) && !check(-0.1, 0.02));
+        // All of its interval lies within the margin.
+        assert!(check(0.1, 0.2) && check(-0.1, 0.2));
         // One in twenty fails by chance.
         let alarms = (0..2_000)
             .filter(|&seed| {
                 let model = TwoWay::fit(&table(1000 + seed, 0.0)).unwrap();
-                !aa_check(&model, 0, 5).unwrap().passed
+                !aa_check(&model, (0, 5), 0.0).unwrap().passed
             })
             .count();
         assert!((70..=130).contains(&alarms), "{alarms} of 2,000");

@@ -178,11 +178,6 @@ mod tests {
         let found = agrees(&of("100,200"), &runs(200, 1.0, 1.4), "up to 50% more");
         assert_eq!(found, None);
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
 
     #[test]
     fn one_user_is_one_user() {

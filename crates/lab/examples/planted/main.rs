@@ -155,11 +155,27 @@ fn experiment(case: &Case, options: &Options, number: u32) -> Done<(String, Conf
     }
     let results = std::fs::read_to_string(out.join("results.json"))?;
     let results: Results = serde_json::from_str(&results)?;
-    let why = results.attribution;
+    let why = results.attribution.clone();
     for text in why.evidence_for.iter().chain(&why.evidence_against) {
         println!("    {text}");
     }
-    Ok((why.resource, why.confidence))
+    match filled(&results) {
+        // Without a verdict the report says what filled the time of each level.
+        Some(category) => Ok((category, Confidence::Likely)),
+        None => Ok((why.resource, why.confidence)),
+    }
+}
+
+/// What filled the time of all levels, in a report without a verdict.
+fn filled(results: &Results) -> Option<String> {
+    let fills = results.attribution.fills.as_deref()?;
+    println!("    no verdict: {}", results.answer.sentence);
+    let first = fills.first()?;
+    let is_everywhere = results.levels.iter().all(|level| {
+        let mut own = fills.iter().filter(|fill| fill.level == level.level);
+        own.any(|fill| fill.category == first.category)
+    });
+    is_everywhere.then(|| first.category.clone())
 }
 
 /// Runs a case as often as asked. Whether it was named often enough, and never taken for something else.

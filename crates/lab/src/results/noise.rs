@@ -46,7 +46,7 @@ pub struct AaCheck {
     pub ratio: f64,
     /// Interval of the ratio.
     pub interval: Interval,
-    /// Whether the interval holds 1.
+    /// Whether the interval holds 1, or lies within the margin of the plan.
     pub passed: bool,
 }
 

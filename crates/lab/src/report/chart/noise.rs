@@ -33,11 +33,14 @@ pub(in crate::report) fn control(results: &Results) -> Markup {
         change(aa.ratio),
         change_range(aa.interval.low, aa.interval.high),
         if aa.passed && too_wide(results, aa) {
-            "an interval too wide to prove anything"
+            "an interval too wide to prove anything".to_owned()
+        } else if aa.passed && (aa.interval.low > 1.0 || aa.interval.high < 1.0) {
+            let margin = words::round_percent(results.plan.delta);
+            format!("a difference, but less than the margin of {margin}")
         } else if aa.passed {
-            "as it should be"
+            "as it should be".to_owned()
         } else {
-            "so something other than the factor acts here"
+            "so something other than the factor acts here".to_owned()
         }
     );
     let draw = |size: Size| draw_control(results, &pairs, size);

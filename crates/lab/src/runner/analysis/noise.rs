@@ -105,7 +105,8 @@ fn promise(effect: f64, cv: f64, blocks: u32) -> Mde {
 
 fn control(facts: &Facts<'_>, model: &TwoWay) -> Option<AaCheck> {
     let arms = facts.arms_of(facts.baseline);
-    let check = aa_check(model, arms[0], *arms.get(1)?)?;
+    let labels = (arms[0], *arms.get(1)?);
+    let check = aa_check(model, labels, facts.plan.delta.ln_1p())?;
     Some(AaCheck {
         ratio: check.estimate.value.exp(),
         interval: ratios(check.interval, 0.95),

@@ -211,7 +211,7 @@ fn badge(facts: &Facts<'_>, known: bool) -> Badge {
     let arms = facts.arms_of(facts.baseline);
     let control = arms
         .get(1)
-        .and_then(|&second| aa_check(model, arms[0], second));
+        .and_then(|&second| aa_check(model, (arms[0], second), facts.plan.delta.ln_1p()));
     if control.is_some_and(|check| !check.passed) {
         return Badge::Noisy;
     }
