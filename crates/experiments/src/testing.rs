@@ -1,6 +1,11 @@
-//! Runs of whole experiments in tests: from typed words to the results.
+//! Runs of whole experiments in tests: from typed words to the results; and an engine that gives wrong
+//! answers.
 
 use crate::plugin::{Plugin, Start};
+use crate::targets::{
+    DatabaseLayout, Embedded, Need, Reply, Session, Startup, StatementId, Target, TargetError,
+    Value,
+};
 use clap::{Args, Command, FromArgMatches};
 use furrow_io::{SystemVolume, Volume};
 use furrow_lab::environment::Environment;
@@ -9,7 +14,7 @@ use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::Plan;
 use furrow_lab::results::{Results, Section};
 use furrow_lab::runner::{Runner, RunnerSetup, Stop};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -56,4 +61,99 @@ pub(crate) fn runner_of(out: &Path, experiment: &dyn Experiment) -> Runner {
         program: "test".to_owned(),
     };
     Runner::create(setup, plan, experiment).unwrap()
+}
+
+/// Changes the reply to a text.
+type Spoil = Arc<dyn Fn(&str, &mut Reply) + Send + Sync>;
+
+/// The engine, but some of its replies are changed.
+pub(crate) struct Spoiled {
+    inner: Embedded,
+    spoil: Spoil,
+}
+
+impl Spoiled {
+    pub(crate) fn new(spoil: impl Fn(&str, &mut Reply) + Send + Sync + 'static) -> Spoiled {
+        Spoiled {
+            inner: Embedded::new(),
+            spoil: Arc::new(spoil),
+        }
+    }
+}
+
+impl std::fmt::Debug for Spoiled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Spoiled").finish_non_exhaustive()
+    }
+}
+
+impl Target for Spoiled {
+    fn name(&self) -> String {
+        self.inner.name()
+    }
+
+    fn version(&self) -> String {
+        self.inner.version()
+    }
+
+    fn lacks(&self, needs: &[Need]) -> Vec<String> {
+        self.inner.lacks(needs)
+    }
+
+    fn paths(&self, layout: &DatabaseLayout) -> Vec<PathBuf> {
+        self.inner.paths(layout)
+    }
+
+    fn start(&mut self, volume: &Arc<dyn Volume>, startup: &Startup) -> Result<(), TargetError> {
+        self.inner.start(volume, startup)
+    }
+
+    fn connect(&self) -> Result<Box<dyn Session>, TargetError> {
+        Ok(Box::new(SpoiledSession {
+            inner: self.inner.connect()?,
+            spoil: Arc::clone(&self.spoil),
+            texts: Vec::new(),
+        }))
+    }
+
+    fn stop(&mut self) -> Result<(), TargetError> {
+        self.inner.stop()
+    }
+}
+
+struct SpoiledSession {
+    inner: Box<dyn Session>,
+    spoil: Spoil,
+    /// Texts of what was prepared.
+    texts: Vec<(StatementId, String)>,
+}
+
+impl Session for SpoiledSession {
+    fn batch(&mut self, text: &str) -> Result<Reply, TargetError> {
+        let mut reply = self.inner.batch(text)?;
+        (self.spoil)(text, &mut reply);
+        Ok(reply)
+    }
+
+    fn prepare(&mut self, text: &str, parameters: &str) -> Result<StatementId, TargetError> {
+        let statement = self.inner.prepare(text, parameters)?;
+        self.texts.push((statement, text.to_owned()));
+        Ok(statement)
+    }
+
+    fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError> {
+        self.inner.execute(statement, values)
+    }
+
+    fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError> {
+        let mut reply = self.inner.query(statement, values)?;
+        if let Some((_, text)) = self.texts.iter().find(|(of, _)| *of == statement) {
+            (self.spoil)(text, &mut reply);
+        }
+        Ok(reply)
+    }
+
+    fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {
+        self.inner.canceller()
+    }
 }

@@ -1,8 +1,8 @@
 //! The experiment with the engine.
 
 use super::*;
-use crate::targets::{Need, Reply, Session, StatementId, TargetError, Value};
-use crate::testing::{made, run_blocks, runner_of};
+use crate::targets::Value;
+use crate::testing::{Spoiled, made, run_blocks, runner_of};
 use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::runner::Stop;
@@ -36,17 +36,18 @@ fn threads_of_a_scan_are_a_factor_and_their_waits_are_shown() {
     let words = "--files 1,2 --cache warm --dop 1,2 --total 12MB";
     let results = run_blocks::<Scan>(&dir.path().join("out"), words);
     assert_eq!(results.levels.len(), 4);
+    let mut waited = 0;
     for run in &results.runs {
         assert!(run.status.is_good(), "{:?}", run.status);
         let waits = run.waits.iter().find(|wait| wait.wait_type == "CXPACKET");
-        let parallel = run.level.ends_with('2');
-        assert_eq!(
-            waits.is_some_and(|wait| wait.count > 0),
-            parallel,
-            "{}",
-            run.level
-        );
+        let count = waits.map_or(0, |wait| wait.count);
+        // Threads that end at the same time do not wait: that may happen in a run.
+        match run.level.ends_with('2') {
+            true => waited += count,
+            false => assert_eq!(count, 0, "{}", run.level),
+        }
     }
+    assert!(waited > 0, "two threads wait for each other in some run");
 }
 
 #[test]
@@ -115,83 +116,18 @@ fn a_cold_cache_is_cold_also_where_it_is_the_only_one() {
     }
 }
 
-/// The engine, but a scan that is divided among three threads counts a row too few.
-#[derive(Debug, Default)]
-struct Losing(Embedded);
-
-struct LosingSession {
-    inner: Box<dyn Session>,
-    losing: Vec<StatementId>,
-}
-
-impl Target for Losing {
-    fn name(&self) -> String {
-        self.0.name()
-    }
-
-    fn version(&self) -> String {
-        self.0.version()
-    }
-
-    fn lacks(&self, needs: &[Need]) -> Vec<String> {
-        self.0.lacks(needs)
-    }
-
-    fn paths(&self, layout: &DatabaseLayout) -> Vec<PathBuf> {
-        self.0.paths(layout)
-    }
-
-    fn start(&mut self, volume: &Arc<dyn Volume>, startup: &Startup) -> Result<(), TargetError> {
-        self.0.start(volume, startup)
-    }
-
-    fn connect(&self) -> Result<Box<dyn Session>, TargetError> {
-        let (inner, losing) = (self.0.connect()?, Vec::new());
-        Ok(Box::new(LosingSession { inner, losing }))
-    }
-
-    fn stop(&mut self) -> Result<(), TargetError> {
-        self.0.stop()
-    }
-}
-
-impl Session for LosingSession {
-    fn batch(&mut self, text: &str) -> Result<Reply, TargetError> {
-        self.inner.batch(text)
-    }
-
-    fn prepare(&mut self, text: &str, parameters: &str) -> Result<StatementId, TargetError> {
-        let statement = self.inner.prepare(text, parameters)?;
-        if text.contains("MAXDOP 3") {
-            self.losing.push(statement);
-        }
-        Ok(statement)
-    }
-
-    fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError> {
-        self.inner.execute(statement, values)
-    }
-
-    fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError> {
-        let mut reply = self.inner.query(statement, values)?;
-        if self.losing.contains(&statement) {
-            reply.rows[0][0] = Value::Int(reply.rows[0][0].count() as i64 - 1);
-        }
-        Ok(reply)
-    }
-
-    fn canceller(&self) -> Box<dyn Fn() + Send + Sync> {
-        self.inner.canceller()
-    }
-}
-
 #[test]
 fn the_rows_of_the_measured_scan_are_checked_and_not_those_of_another_plan() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let words = "--files 1 --cache warm --dop 1,3 --total 4MB";
     let mut scan = made::<Scan>(&out, words).unwrap();
-    scan.target = Box::new(Losing::default());
+    // The engine, but a scan that is divided among three threads counts a row too few.
+    scan.target = Box::new(Spoiled::new(|text, reply| {
+        if text.contains("MAXDOP 3") {
+            reply.rows[0][0] = Value::Int(reply.rows[0][0].count() as i64 - 1);
+        }
+    }));
     let mut runner = runner_of(&out, &scan);
     assert_eq!(runner.run(&mut scan, &mut |_| {}).unwrap(), Stop::Finished);
     let results = runner.results(&scan, Environment::default());

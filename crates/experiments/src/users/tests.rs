@@ -1,7 +1,12 @@
 //! The experiment with the engine.
 
 use super::*;
-use crate::testing::{made, run_blocks};
+use crate::targets::Value;
+use crate::testing::{Spoiled, made, run_blocks, runner_of};
+use furrow_io::SystemVolume;
+use furrow_lab::results::RunStatus;
+use furrow_lab::runner::Stop;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 #[test]
 fn users_on_one_and_two_files_are_compared_and_every_run_is_checked() {
@@ -56,6 +61,62 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(refused("--churn maybe").contains("write off, on"));
     assert!(refused("--pace slow").contains("write none or spec"));
     assert!(refused("--pool 1MB").contains("--pool"));
+}
+
+#[test]
+fn a_broken_condition_fails_the_run_for_good_and_its_files_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let words = "--users 1,2 --files 1 --churn off --part 100 --seconds 0.4 --log 32MB";
+    let mut users = made::<Users>(&out, words).unwrap();
+    // Checked once after the load of the tables; the run that checks it next finds a gap, and no later one.
+    let checks = AtomicU32::new(0);
+    users.target = Box::new(Spoiled::new(move |text, reply| {
+        let is_checked = text.contains("MAX(no_o_id) - MIN(no_o_id) + 1 <> COUNT(*)");
+        if is_checked && checks.fetch_add(1, Ordering::Relaxed) == 1 {
+            reply.rows[0][0] = Value::Int(1);
+        }
+    }));
+    let mut runner = runner_of(&out, &users);
+    assert_eq!(runner.run(&mut users, &mut |_| {}).unwrap(), Stop::Finished);
+    let history = runner.log().history();
+    let mut violated = history.runs.values().filter(|run| run.violation.is_some());
+    let (failed, other) = (violated.next().unwrap(), violated.next());
+    assert_eq!(
+        (failed.failures.len(), other),
+        (failed.attempts as usize, None)
+    );
+    let RunStatus::Failed(reason) = failed.status() else {
+        panic!("{:?}", failed.status());
+    };
+    assert!(reason.starts_with("condition 3 ("), "{reason}");
+    let left = SystemVolume::new().list(&out).unwrap();
+    let kept: Vec<_> = left
+        .iter()
+        .filter(|path| path.extension().is_none())
+        .collect();
+    assert!(
+        kept.len() == 1 && reason.contains(&kept[0].display().to_string()),
+        "{left:?}: {reason}"
+    );
+    assert!(
+        kept[0].join("data1.mdf").exists(),
+        "{:?}",
+        SystemVolume::new().list(kept[0])
+    );
+}
+
+#[test]
+fn prepared_databases_are_forecast_apart_from_the_run() {
+    let dir = tempfile::tempdir().unwrap();
+    let users = made::<Users>(dir.path(), "--users 1,2 --files 1,4 --churn off").unwrap();
+    let cells = furrow_lab::design::cells(&users.factors());
+    let forecast = users.forecast(&cells[0]);
+    // Each file, a log and an instance: of one database, and of both.
+    assert_eq!(
+        (forecast.peak_bytes.len(), forecast.shared_bytes.len()),
+        (3, 3 + 6)
+    );
 }
 
 #[test]

@@ -255,6 +255,9 @@ fn ended(stop: Stop, results: &Results, go_on: &str) -> Result<u8, Failure> {
         let reason = run.status.reason().unwrap_or("unknown");
         format!("run {} failed: {reason}", run.id)
     });
+    let is_failed = |run: &furrow_lab::results::Run| {
+        matches!(run.status, furrow_lab::results::RunStatus::Failed(_))
+    };
     match stop {
         Stop::Finished => match failed {
             None => Ok(0),
@@ -263,6 +266,11 @@ fn ended(stop: Stop, results: &Results, go_on: &str) -> Result<u8, Failure> {
                 Err(Failure::new(FAILED, text))
             }
         },
+        // Other than a run that was not begun, one that failed has nothing to do with the time.
+        Stop::Deadline if results.runs.iter().any(is_failed) => Err(Failure::new(
+            FAILED,
+            format!("{}; {}; {go_on}", stop.words(), failed.unwrap_or_default()),
+        )),
         Stop::Deadline => {
             print(&format!("{}; {go_on}\n", stop.words()))?;
             Ok(0)

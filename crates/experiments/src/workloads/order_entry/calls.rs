@@ -64,6 +64,18 @@ pub(super) fn amount(cents: u32) -> Value {
     Value::Text(decimal(i64::from(cents), 2))
 }
 
+/// What the procedure of a delivery gives.
+fn delivered(reply: &Reply) -> Result<Outcome, TargetError> {
+    let count = |value: &Value| u32::try_from(value.count()).unwrap_or(0);
+    match reply.rows.last().map(Vec::as_slice) {
+        Some([bits, deadlocks]) => Ok(Outcome::Delivered {
+            bits: count(bits),
+            deadlocks: count(deadlocks),
+        }),
+        _ => Err(TargetError::other("a delivery gave no count")),
+    }
+}
+
 /// The prepared calls.
 pub(super) struct Calls {
     new_order: StatementId,
@@ -160,15 +172,7 @@ impl Calls {
             }
             Request::Delivery { carrier } => {
                 let values = [w, self.districts, *carrier].map(int);
-                let reply = session.query(self.delivery, &values)?;
-                let counts = |value: &Value| u32::try_from(value.count()).unwrap_or(0);
-                match reply.rows.last().map(Vec::as_slice) {
-                    Some([bits, deadlocks]) => Ok(Outcome::Delivered {
-                        bits: counts(bits),
-                        deadlocks: counts(deadlocks),
-                    }),
-                    _ => Err(TargetError::other("a delivery gave no count")),
-                }
+                delivered(&session.query(self.delivery, &values)?)
             }
             Request::StockLevel {
                 district,
