@@ -11,7 +11,8 @@ pub struct AaCheck {
     pub estimate: Estimate,
     /// Its 95% interval.
     pub interval: (f64, f64),
-    /// Whether the interval holds 0, or no more than the margin; if not, the experiment is to be called noisy.
+    /// Whether the interval holds 0, or no more than the margin; if not, the experiment is to be called
+    /// noisy.
     pub passed: bool,
 }
 
