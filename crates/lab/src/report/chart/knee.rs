@@ -198,7 +198,8 @@ fn draw(results: &Results, size: Size, view: View) -> Svg {
     plot.floor(&mut svg);
     draw_reference(&mut svg, plot, &y, margin, reference(results, view));
     draw_knee(&mut svg, results, size, plot, &xs);
-    let width = slot(&xs, 110.0);
+    // Marks of the first and the last level stay between the axes.
+    let width = slot(&xs, ((inset - 6.0) / DOTS_TO).min(110.0));
     draw_fit(&mut svg, results, view, &y, &xs, width * MEAN_AT);
     for (level, x) in results.levels.iter().zip(&xs) {
         draw_level(&mut svg, results, level, view, (*x, width), &y, plot);
