@@ -3,6 +3,7 @@
 //! A build without git, or from an archive, still succeeds: the commit is then unknown, unless the packager
 //! gives it by `FURROW_COMMIT`.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use std::process::Command;
 
@@ -21,7 +22,8 @@ fn main() {
     );
 }
 
-/// The commit of the working tree, `-dirty` behind it when a tracked source differs.
+/// The commit of the working tree. Where a tracked source differs, `-dirty` is behind it and a digest of the
+/// differences, so that two such builds have different names.
 fn commit() -> Option<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let git = |words: &[&str]| output(Command::new("git").current_dir(&root).args(words));
@@ -39,13 +41,33 @@ fn commit() -> Option<String> {
     for part in root.join("crates").read_dir().ok()?.flatten() {
         watch(&part.path().join("src"));
     }
+    watch(&root.join("Cargo.lock"));
     watch(Path::new("build.rs"));
     let hash = git(&["rev-parse", "--short=12", "HEAD"])?;
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]);
     Some(match changed {
-        Some(files) if !files.is_empty() => format!("{hash}-dirty"),
+        Some(files) if !files.is_empty() => {
+            format!("{hash}-dirty-{:08x}", differences(&root) >> 32)
+        }
         _ => hash,
     })
+}
+
+/// A digest of what the program is built from and the commit has not: changes of tracked files, and new
+/// files.
+fn differences(root: &Path) -> u64 {
+    let git = |words: &[&str]| {
+        let done = Command::new("git").current_dir(root).args(words).output();
+        done.map(|done| done.stdout).unwrap_or_default()
+    };
+    let mut digest = DefaultHasher::new();
+    let built_from = ["--", "crates", "Cargo.toml", "Cargo.lock"];
+    git(&[&["diff", "--binary", "HEAD"], &built_from[..]].concat()).hash(&mut digest);
+    let new = git(&["ls-files", "--others", "--exclude-standard", "--", "crates"]);
+    for name in String::from_utf8_lossy(&new).lines() {
+        (name, git(&["hash-object", "--", name])).hash(&mut digest);
+    }
+    digest.finish()
 }
 
 /// Runs this script again when the path changes.

@@ -18,6 +18,8 @@
 //! # What can fail
 //! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
 
+mod cap;
+mod cells;
 mod options;
 mod section;
 #[cfg(test)]
@@ -215,7 +217,7 @@ impl Experiment for Check {
             Figure::neutral("processors busy", "processors", processors),
         ];
         run.figures.splice(0..0, own);
-        section::keep(&mut run, self.options.of_cell(cell), seconds, rate);
+        cells::keep(&mut run, self.options.of_cell(cell), seconds, rate);
         Ok(run)
     }
 

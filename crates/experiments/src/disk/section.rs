@@ -134,7 +134,8 @@ pub(super) fn sections(mode: Mode, results: &Results) -> Vec<Section> {
     let mut all = vec![Section {
         heading: label.to_owned(),
         finding: format!(
-            "The largest effect is {:+.1}% requests/s from offset {} to {}, at {}% reads, depth {}.",
+            "By the means of the runs the largest effect is {:+.1}% requests/s from offset {} to {}, at {}% \
+             reads, depth {}.",
             most.2, most.0.offset, most.1, most.0.reads, most.0.depth
         ),
         tables: vec![SheetTable {

@@ -60,8 +60,12 @@ fn four_to_one(options: &Options, results: &Results, churn: Churn) -> Option<(u3
 }
 
 fn said(users: u32, ratio: f64, interval: Interval) -> String {
+    let users = match users {
+        1 => "1 user".to_owned(),
+        several => format!("{several} users"),
+    };
     format!(
-        "at {users} users 4 files carry {ratio:.2} times what 1 carries ({:.2} to {:.2})",
+        "at {users} 4 files carry {ratio:.2} times what 1 carries ({:.2} to {:.2})",
         interval.low, interval.high
     )
 }
@@ -123,4 +127,26 @@ fn falls(options: &Options, results: &Results) -> Statement {
         ours,
         (!interval.contains(1.0)).then_some(ratio < 1.0),
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_user_is_one_user() {
+        let interval = Interval {
+            low: 0.9,
+            high: 1.1,
+            confidence: 0.95,
+        };
+        let begin = |users| {
+            said(users, 1.0, interval)
+                .split(" 4 files")
+                .next()
+                .map(str::to_owned)
+        };
+        assert_eq!(begin(1).as_deref(), Some("at 1 user"));
+        assert_eq!(begin(600).as_deref(), Some("at 600 users"));
+    }
 }

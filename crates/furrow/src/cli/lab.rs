@@ -16,6 +16,7 @@ use furrow_lab::environment::Capture;
 use furrow_lab::experiment::Experiment;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::{ASSUMED_CV, PlannedRun, TimeModel, explain, power_sentence};
+use furrow_lab::report::words::shell_word;
 use furrow_lab::results::Results;
 use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop, check_plan};
 use furrow_lab::terminal::{Live, Mode, ProgressView, Style, summary};
@@ -66,9 +67,24 @@ fn run_experiment(options: &RunArguments) -> Result<u8, Failure> {
         Err(failure) => notifier.failed(&failure.text),
     }
     let (code, results) = went?;
-    match common.and_then(|common| common.fail_if.as_ref()) {
+    match options.fail_if() {
         Some(condition) => condition.judge(&results).map(|()| code),
         None => Ok(code),
+    }
+}
+
+/// Program, version and build, for the journal: runs of another build are those of another program.
+fn program() -> String {
+    let profile = if cfg!(debug_assertions) { "debug" } else { "" };
+    let mut build = vec![env!("FURROW_COMMIT"), env!("FURROW_COMPILER"), profile];
+    build.retain(|part| !part.is_empty());
+    match build.is_empty() {
+        true => format!("furrow {}", env!("CARGO_PKG_VERSION")),
+        false => format!(
+            "furrow {} ({})",
+            env!("CARGO_PKG_VERSION"),
+            build.join(", ")
+        ),
     }
 }
 
@@ -86,7 +102,7 @@ fn carry_out(
         out_dir: start.out_dir.clone(),
         clock: Arc::new(SystemClock::new()),
         cancel,
-        program: format!("furrow {}", env!("CARGO_PKG_VERSION")),
+        program: program(),
     };
     let capture = Capture::start(&start.experiment.volumes())
         .of_build(env!("FURROW_COMMIT"), env!("FURROW_COMPILER"));
@@ -113,7 +129,7 @@ fn carry_out(
     clear_line(&view);
     let text = summary(&results, Style::of_stdout(), Some(&start.out_dir));
     print(&text)?;
-    let code = ended(stop, &results, &start.out_dir)?;
+    let code = ended(stop, &results, &go_on(options, &start.out_dir))?;
     Ok((code, results))
 }
 
@@ -222,8 +238,18 @@ fn failure(error: &RunnerError, out_dir: &Path) -> Failure {
     }
 }
 
-fn ended(stop: Stop, results: &Results, out_dir: &Path) -> Result<u8, Failure> {
-    let go_on = format!("go on with: furrow lab run --resume {}", out_dir.display());
+/// How to go on with an experiment that is not finished.
+fn go_on(options: &RunArguments, out_dir: &Path) -> String {
+    let condition = options.fail_if().map_or_else(String::new, |condition| {
+        format!(" --fail-if {}", shell_word(&condition.to_string()))
+    });
+    format!(
+        "go on with: furrow lab run --resume {}{condition}",
+        out_dir.display()
+    )
+}
+
+fn ended(stop: Stop, results: &Results, go_on: &str) -> Result<u8, Failure> {
     let failed = results.runs.iter().rev().find(|run| !run.status.is_good());
     let failed = failed.map(|run| {
         let reason = run.status.reason().unwrap_or("unknown");
@@ -248,6 +274,23 @@ fn ended(stop: Stop, results: &Results, out_dir: &Path) -> Result<u8, Failure> {
         )),
         Stop::Space | Stop::Volume => {
             Err(Failure::new(REFUSED, format!("{}; {go_on}", stop.words())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_of_a_journal_is_a_build_and_not_a_version() {
+        let program = program();
+        for part in [
+            env!("CARGO_PKG_VERSION"),
+            env!("FURROW_COMMIT"),
+            env!("FURROW_COMPILER"),
+        ] {
+            assert!(program.contains(part), "{program}: {part}");
         }
     }
 }

@@ -127,6 +127,23 @@ fn blocks_are_added_to_an_experiment_that_could_not_tell() {
     assert_eq!(after.runs[..6], before.runs);
     assert_eq!(after.runs.len(), 9);
     assert!(after.deviations.iter().any(|d| d.kind == "extended"));
+
+    // The blocks that were added count as well as those that were typed.
+    let output = more("2");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        err(&output).contains("the plan has 3 blocks"),
+        "{}",
+        err(&output)
+    );
+    // The condition is no part of the plan: it can be given again.
+    let resume = ["lab", "run", "--plain", "--resume", text(&target)];
+    let output = furrow()
+        .args(resume)
+        .args(["--fail-if", "ratio>0.0001"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(4), "{}", err(&output));
 }
 
 #[test]

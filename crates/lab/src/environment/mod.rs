@@ -57,7 +57,7 @@ pub struct Environment {
     /// Version of the engine or server under test.
     #[serde(default)]
     pub engine_version: Option<String>,
-    /// Source commit of the engine under test; `-dirty` behind it when files differed from it.
+    /// Source commit of the engine under test; `-dirty` and a digest behind it when files differed from it.
     #[serde(default)]
     pub engine_commit: Option<String>,
     /// Compiler of this program.

@@ -122,7 +122,7 @@ fn body(results: &Results) -> Markup {
         if *id == OWN_SECTIONS_AFTER {
             for (n, own) in results.sections.iter().enumerate() {
                 let id = format!("own{n}");
-                let body = panels::section(&id, own);
+                let body = html! { (no_verdict(results)) (panels::section(&id, own)) };
                 sections.push((id, &own.heading, body));
             }
         }
@@ -134,6 +134,18 @@ fn body(results: &Results) -> Markup {
             a href="#raw" { "Raw figures" }
         }
         @for (id, heading, body) in &sections { (section(id, heading, body)) }
+    }
+}
+
+/// Above the sections of an experiment's own, where they describe runs without a verdict.
+fn no_verdict(results: &Results) -> Markup {
+    html! {
+        @if !results.answer.badge.has_verdict() {
+            p class="warn" {
+                "These runs give no verdict: what this section says about them is a description, not a \
+                 finding."
+            }
+        }
     }
 }
 
@@ -160,6 +172,9 @@ fn figures_of(id: &str, results: &Results) -> Markup {
         "plan" => plan::plan(results),
         "environment" => facts::environment(results),
         "limits" => facts::limits(results),
+        _ if results.published.is_some() => {
+            html! { (no_verdict(results)) (published::section(results)) }
+        }
         _ => published::section(results),
     }
 }

@@ -1,6 +1,9 @@
 //! Numbers as people write them. One place, so that page and terminal never disagree.
 
-use crate::results::{Better, Drift, Experiment, Response};
+use crate::results::{
+    Better, Control, Drift, Experiment, Fill, LevelResult, NOT_DUE, Response, Results, THINKING,
+    Verdict,
+};
 
 /// Three significant digits at least, thousands separated, no exponent: `12.3`, `1,234`, `0.0123`.
 pub fn figure(value: f64) -> String {
@@ -221,6 +224,71 @@ pub fn is_gain(better: Better, ratio: f64) -> bool {
     }
 }
 
+/// The verdict of a level as the tables print it, in brackets where the badge takes it back.
+pub(crate) fn verdict(results: &Results, level: &LevelResult) -> String {
+    match level.verdict {
+        Some(verdict) if results.answer.badge.has_verdict() => verdict.word().to_owned(),
+        Some(verdict) => format!("({})", verdict.word()),
+        None if level.interval.is_some() => "-".to_owned(),
+        None if level.n > 0 => "not compared".to_owned(),
+        None => "not measured".to_owned(),
+    }
+}
+
+/// Whether a verdict has the colour of a gain, or that of a loss; none where the interval includes "no
+/// difference", or where the badge takes the verdict back.
+pub(crate) fn is_shown_gain(results: &Results, level: &LevelResult) -> Option<bool> {
+    let interval = level.interval.filter(|interval| !interval.contains(1.0));
+    let shown = interval.filter(|_| results.answer.badge.has_verdict());
+    let gain = is_gain(results.experiment.response.better, level.ratio?);
+    match (shown?, level.verdict?, gain) {
+        (_, Verdict::Better, true) => Some(true),
+        (_, Verdict::Worse, false) => Some(false),
+        _ => None,
+    }
+}
+
+/// The runs that a description is of: `4 data files`, or `1 data file, A`.
+pub(crate) fn fill_name(experiment: &Experiment, fill: &Fill) -> String {
+    let label = match fill.control {
+        Control::None => "",
+        Control::A => ", A",
+        Control::APrime => ", A\u{2032}",
+    };
+    format!("{}{label}", level_name(experiment, &fill.level))
+}
+
+/// What filled the time of some runs: `Tran Log IO 71% (68 to 74% in 6 runs)`.
+pub(crate) fn fill(fill: &Fill) -> String {
+    let runs = match fill.runs {
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    };
+    let category = &fill.category;
+    // No thread sleeps for another: more than the whole time is a matter of rounding.
+    let is_sleep = [THINKING, NOT_DUE].contains(&category.as_str());
+    if fill.high > 1.0 && !is_sleep {
+        let range = match fill.runs {
+            1 => runs,
+            _ => format!("{:.1} to {:.1} in {runs}", fill.low, fill.high),
+        };
+        let share = fill.share;
+        return format!(
+            "{category}: {share:.1} threads of a session wait in it at a time ({range})"
+        );
+    }
+    let percent = |share: f64| format!("{:.0}", 100.0 * share.min(1.0));
+    let range = match fill.runs {
+        1 => runs,
+        _ => format!("{} to {}% in {runs}", percent(fill.low), percent(fill.high)),
+    };
+    let name = match is_sleep {
+        true => format!("nothing to do ({category})"),
+        false => category.clone(),
+    };
+    format!("{name} {}% ({range})", percent(fill.share))
+}
+
 /// The nearest integer of a float that is not negative.
 pub fn round_u64(value: f64) -> u64 {
     #[expect(
@@ -243,6 +311,47 @@ pub fn to_f64(value: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::results::Interval;
+
+    #[test]
+    fn what_filled_the_time_has_the_range_of_its_runs() {
+        let said = |category: &str, low, share, high, runs| {
+            fill(&Fill {
+                category: category.to_owned(),
+                share,
+                low,
+                high,
+                runs,
+                ..Fill::default()
+            })
+        };
+        assert_eq!(
+            said("Tran Log IO", 0.68, 0.71, 0.744, 6),
+            "Tran Log IO 71% (68 to 74% in 6 runs)"
+        );
+        assert_eq!(
+            said("Tran Log IO", 0.7, 0.7, 0.7, 1),
+            "Tran Log IO 70% (1 run)"
+        );
+        assert_eq!(
+            said(THINKING, 0.95, 0.97, 1.0001, 2),
+            "nothing to do (keying and thinking) 97% (95 to 100% in 2 runs)"
+        );
+        assert_eq!(
+            said("Buffer Latch", 1.6, 1.8, 2.0, 2),
+            "Buffer Latch: 1.8 threads of a session wait in it at a time (1.6 to 2.0 in 2 runs)"
+        );
+        let label = |control| Fill {
+            level: "1".to_owned(),
+            control,
+            ..Fill::default()
+        };
+        let experiment = Experiment::default();
+        assert_eq!(fill_name(&experiment, &label(Control::None)), "1");
+        assert_eq!(
+            fill_name(&experiment, &label(Control::APrime)),
+            "1, A\u{2032}"
+        );
+    }
 
     #[test]
     fn numbers_read_well_at_every_size() {

@@ -1,5 +1,6 @@
 //! The answer, its evidence, and the published result that it is compared with.
 
+use super::Control;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -102,7 +103,8 @@ pub struct Attribution {
     /// was shown: then the resource is what fills the time at every level.
     #[serde(default)]
     pub share: Option<f64>,
-    /// One sentence where the cause is in no category of waits, so that it has no share of the change.
+    /// One sentence where the cause is in no category of waits, so that it has no share of the change, or
+    /// where the waits of these runs cannot contain it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// What speaks for it, one sentence each.
@@ -111,6 +113,36 @@ pub struct Attribution {
     /// What speaks against it.
     #[serde(default)]
     pub evidence_against: Vec<String>,
+    /// What filled the time of each level, where no cause of a difference is sought; `None` where one is, and
+    /// where no waits were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fills: Option<Vec<Fill>>,
+}
+
+/// What filled the time of every run of a level: a description of these runs, and no comparison with others.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Fill {
+    /// Key of the level.
+    pub level: String,
+    /// Which of the baseline's two labels, where the two are described by themselves.
+    #[serde(default)]
+    pub control: Control,
+    /// Category of waits, or what the sessions did instead of waiting.
+    pub category: String,
+    /// Mean share of the time of the runs, a fraction; above 1 where several threads of a session waited at
+    /// a time.
+    pub share: f64,
+    /// The least share of a run. Not the end of an interval.
+    pub low: f64,
+    /// The largest share of a run. Not the end of an interval.
+    pub high: f64,
+    /// Runs.
+    pub runs: u32,
+}
+
+impl Fill {
+    /// Share of the time from which on a category fills a run.
+    pub(crate) const LEAST: f64 = 0.6;
 }
 
 /// A measured upper bound and the use made of it.

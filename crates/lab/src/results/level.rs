@@ -94,7 +94,7 @@ pub struct LevelResult {
     /// Coefficient of variation of the runs, a fraction.
     #[serde(default)]
     pub cv: Option<f64>,
-    /// Response over the baseline's; `None` for the baseline and where nothing was measured.
+    /// Response over the baseline's; `None` for the baseline and where nothing was compared.
     #[serde(default)]
     pub ratio: Option<f64>,
     /// Simultaneous (Dunnett) interval of the ratio.
@@ -103,7 +103,7 @@ pub struct LevelResult {
     /// The robust twin.
     #[serde(default)]
     pub robust: Option<RobustEffect>,
-    /// The verdict; `None` for the baseline and where nothing was measured.
+    /// The verdict; `None` for the baseline and where nothing was compared.
     #[serde(default)]
     pub verdict: Option<Verdict>,
     /// Rows a second, median of the runs.
@@ -134,6 +134,66 @@ impl LevelResult {
             _ => false,
         }
     }
+
+    /// The level whose difference from the baseline is explained: the recommended one, else the one that
+    /// differs most among those that are shown to differ. An estimate alone may be the largest by chance; it
+    /// counts only where nothing is shown. `None` where no level was compared.
+    pub(crate) fn to_explain<'a>(
+        levels: impl Iterator<Item = &'a LevelResult>,
+        recommended: Option<&str>,
+        delta: f64,
+    ) -> Option<&'a LevelResult> {
+        let size = |level: &'a LevelResult| {
+            let is_shown = level.is_shown_to_differ(delta);
+            Some((level, is_shown, level.ratio?.ln().abs()))
+        };
+        let mut compared = levels
+            .filter(|level| !level.is_baseline)
+            .filter_map(size)
+            .collect::<Vec<_>>();
+        compared.sort_by(|a, b| b.1.cmp(&a.1).then(b.2.total_cmp(&a.2)));
+        let is_named = |found: &&(&'a LevelResult, bool, f64)| Some(&*found.0.level) == recommended;
+        let found = compared.iter().find(is_named).or(compared.first());
+        found.map(|(level, ..)| *level)
+    }
+}
+
+/// Whether levels were compared with the baseline, and what stands against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparability {
+    /// A level has a ratio to the baseline.
+    Compared,
+    /// The baseline has no good run.
+    NoBaseline,
+    /// No other level has a good run.
+    NoOther,
+    /// Too few runs were finished.
+    TooFew,
+}
+
+impl Comparability {
+    /// What holds for these levels.
+    pub(crate) fn of<'a>(levels: impl IntoIterator<Item = &'a LevelResult>) -> Comparability {
+        let (mut is_compared, mut has_baseline, mut has_other) = (false, false, false);
+        for level in levels {
+            is_compared |= level.ratio.is_some();
+            match level.is_baseline {
+                true => has_baseline |= level.n > 0,
+                false => has_other |= level.n > 0,
+            }
+        }
+        match (is_compared, has_baseline, has_other) {
+            (true, ..) => Comparability::Compared,
+            (false, false, _) => Comparability::NoBaseline,
+            (false, true, false) => Comparability::NoOther,
+            (false, true, true) => Comparability::TooFew,
+        }
+    }
+
+    /// Whether there is nothing to compare: with more runs like these there is not either.
+    pub(crate) fn is_impossible(self) -> bool {
+        matches!(self, Comparability::NoBaseline | Comparability::NoOther)
+    }
 }
 
 /// Where more stops to help: the smallest level that is as good as the best.
@@ -161,4 +221,54 @@ pub struct KneeShare {
     pub level: String,
     /// Share of the bootstrap draws, a fraction.
     pub probability: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn level(key: &str, n: u32, ratio: Option<f64>, verdict: Option<Verdict>) -> LevelResult {
+        LevelResult {
+            level: key.to_owned(),
+            is_baseline: key == "1",
+            n,
+            ratio,
+            verdict,
+            ..LevelResult::default()
+        }
+    }
+
+    #[test]
+    fn a_level_that_is_shown_to_differ_is_explained_before_a_larger_estimate() {
+        let base = || level("1", 6, None, None);
+        let eight = |verdict| level("8", 6, Some(0.9), Some(verdict));
+        let sixteen = || level("16", 6, Some(0.85), Some(Verdict::CannotTell));
+        let found = |levels: &[LevelResult], recommended| {
+            let found = LevelResult::to_explain(levels.iter(), recommended, 0.02);
+            found.map(|level| level.level.clone())
+        };
+        let shown = [base(), eight(Verdict::Better), sixteen()];
+        assert_eq!(found(&shown, None).as_deref(), Some("8"));
+        assert_eq!(found(&shown, Some("16")).as_deref(), Some("16"));
+        assert_eq!(found(&shown, Some("1")).as_deref(), Some("8"));
+        // Nothing is shown: the largest estimate.
+        let open = [base(), eight(Verdict::CannotTell), sixteen()];
+        assert_eq!(found(&open, None).as_deref(), Some("16"));
+        // Without a ratio nothing was compared, also not a level that a search recommends.
+        let alone = [base(), level("8", 6, None, None)];
+        assert_eq!(found(&alone, Some("8")), None);
+        assert_eq!(found(&[], None), None);
+    }
+
+    #[test]
+    fn what_stands_against_a_comparison_is_named() {
+        let of = |base: u32, other: u32, ratio: Option<f64>| {
+            Comparability::of(&[level("1", base, None, None), level("8", other, ratio, None)])
+        };
+        assert_eq!(of(6, 6, Some(0.9)), Comparability::Compared);
+        assert_eq!(of(0, 6, None), Comparability::NoBaseline);
+        assert_eq!(of(6, 0, None), Comparability::NoOther);
+        assert_eq!(of(1, 1, None), Comparability::TooFew);
+        assert!(of(6, 0, None).is_impossible() && !of(1, 1, None).is_impossible());
+    }
 }

@@ -31,8 +31,11 @@ mod plan;
 mod run;
 mod section;
 
-pub use answer::{Answer, Attribution, Badge, Ceiling, Confidence, Published, PublishedPoint};
+pub use answer::{
+    Answer, Attribution, Badge, Ceiling, Confidence, Fill, Published, PublishedPoint,
+};
 pub use figure::{Figure, LevelFigure};
+pub(crate) use level::Comparability;
 pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
@@ -144,6 +147,17 @@ impl Results {
     #[must_use]
     pub fn baseline(&self) -> Option<&LevelResult> {
         self.levels.iter().find(|level| level.is_baseline)
+    }
+
+    /// Whether levels were compared with the baseline, and what stands against it.
+    pub(crate) fn comparability(&self) -> Comparability {
+        Comparability::of(&self.levels)
+    }
+
+    /// The level whose difference from the baseline is explained, by its cause and by the change of waits.
+    pub(crate) fn explained_level(&self) -> Option<&LevelResult> {
+        let recommended = self.answer.recommended.as_deref();
+        LevelResult::to_explain(self.levels.iter(), recommended, self.plan.delta)
     }
 
     /// Whether a point of a curve was shown to differ from the curve's first point; `None` where the plan has

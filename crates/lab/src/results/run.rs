@@ -174,6 +174,12 @@ pub(crate) fn has_think_times<'a>(
 }
 
 impl Run {
+    /// Part of the machine's processors that other programs had meanwhile.
+    pub(crate) fn others_share(&self, cpus: u32) -> Option<f64> {
+        let seconds = self.seconds.filter(|&seconds| seconds > 0.0)?;
+        Some(self.cpu_other_s? / seconds / f64::from(cpus.max(1)))
+    }
+
     /// Whether pieces of work were due at a rate, so that a latency begins when its piece was due.
     #[must_use]
     pub fn is_open(&self) -> bool {

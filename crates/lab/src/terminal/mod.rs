@@ -18,7 +18,7 @@ pub use progress::{Live, Mode, ProgressView};
 
 use crate::report::derive::{Balance, Spread, TimeSpent};
 use crate::report::words::{
-    change, change_range, figure, latency, level_name, percent, round_percent,
+    self, change, change_range, figure, is_shown_gain, latency, level_name, percent, round_percent,
 };
 use crate::results::{Badge, Confidence, LevelResult, Results};
 use std::io::IsTerminal;
@@ -160,19 +160,13 @@ fn head(results: &Results, style: Style) -> Vec<String> {
     lines
 }
 
-/// The verdict's colour; none where the interval holds "no difference".
+/// The verdict with its colour; none where the interval holds "no difference", or the badge takes it back.
 fn verdict(results: &Results, level: &LevelResult, style: Style) -> String {
-    let word = level.verdict.map_or("-", crate::results::Verdict::word);
-    let shown = level
-        .interval
-        .is_some_and(|interval| !interval.contains(1.0));
-    let gain = level
-        .ratio
-        .map(|ratio| crate::report::words::is_gain(results.experiment.response.better, ratio));
-    match (shown, level.verdict, gain) {
-        (true, Some(crate::results::Verdict::Better), Some(true)) => style.paint("32", word),
-        (true, Some(crate::results::Verdict::Worse), Some(false)) => style.paint("31", word),
-        _ => word.to_owned(),
+    let word = words::verdict(results, level);
+    match is_shown_gain(results, level) {
+        Some(true) => style.paint("32", &word),
+        Some(false) => style.paint("31", &word),
+        None => word,
     }
 }
 
@@ -239,8 +233,14 @@ fn middle(results: &Results, style: Style, room: usize) -> Vec<String> {
         ));
     }
     lines.extend(waits(results, style));
-    let own = results.sections.iter();
-    let own = own.map(|section| format!("{}: {}", section.heading.to_lowercase(), section.finding));
+    let note = match results.answer.badge.has_verdict() {
+        true => "",
+        false => " (no verdict)",
+    };
+    let own = results.sections.iter().map(|section| {
+        let heading = section.heading.to_lowercase();
+        format!("{heading}{note}: {}", section.finding)
+    });
     let facts = [balance(results), cause(results), noise(results)];
     for fact in own.chain(facts) {
         lines.extend(wrap_most(&fact, style.width, "", 2));
@@ -319,8 +319,22 @@ pub(crate) fn balance(results: &Results) -> String {
 
 fn cause(results: &Results) -> String {
     let why = &results.attribution;
-    if !results.answer.badge.has_verdict() {
-        return "why: not sought, because these runs give no verdict".to_owned();
+    let reason = match (results.answer.badge.has_verdict(), &why.fills) {
+        (false, _) => Some("these runs give no verdict"),
+        (true, Some(_)) => Some("no level was compared with the baseline"),
+        (true, None) => None,
+    };
+    if let Some(reason) = reason {
+        let fills = why.fills.iter().flatten();
+        let of_baseline = fills.filter(|fill| fill.level == results.plan.baseline);
+        let times = of_baseline.map(|fill| {
+            let name = words::fill_name(&results.experiment, fill);
+            format!("; time at {name}: {}", words::fill(fill))
+        });
+        return format!(
+            "why: not sought, because {reason}{}",
+            times.collect::<String>()
+        );
     }
     match why.confidence {
         Confidence::Unknown => "why: not known".to_owned(),
@@ -348,7 +362,9 @@ fn noise(results: &Results) -> String {
         };
         format!("A/A {} ({range}{word})", change(aa.ratio))
     }));
-    parts.extend(noise.mde_after.map(|mde| {
+    // What could be found follows from a model that a control has refused which did not pass.
+    let model_holds = noise.aa.as_ref().is_none_or(|aa| aa.passed);
+    parts.extend(noise.mde_after.filter(|_| model_holds).map(|mde| {
         let (up, down) = (change(1.0 + mde.effect), change(1.0 - mde.effect_down));
         format!("{:.0}% power for {up} or {down}", 100.0 * mde.power)
     }));

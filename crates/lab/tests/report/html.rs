@@ -2,7 +2,7 @@
 
 use crate::{every, samples};
 use furrow_lab::report::render;
-use furrow_lab::results::{Badge, Results, Verdict};
+use furrow_lab::results::{Badge, Control, Results, Verdict};
 use html5ever::tendril::TendrilSink;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
 use std::collections::BTreeSet;
@@ -225,10 +225,55 @@ fn titles_state_the_finding() {
 }
 
 #[test]
+fn the_change_of_waits_is_about_the_level_whose_difference_is_explained() {
+    let mut results = samples::conclusive();
+    results.answer.recommended = None;
+    results.knee = None;
+    // The largest change of the time is that of 8 files; 16 files alone are shown to differ.
+    for level in results.levels.iter_mut().filter(|l| !l.is_baseline) {
+        level.verdict = Some(match level.level.as_str() {
+            "16" => Verdict::Better,
+            _ => Verdict::CannotTell,
+        });
+    }
+    assert!(render(&results).contains("At 16 data files a session waits "));
+    for level in results.levels.iter_mut().filter(|l| !l.is_baseline) {
+        level.verdict = Some(Verdict::CannotTell);
+    }
+    let page = render(&results);
+    assert!(page.contains("Seconds per session against the baseline: no difference is shown"));
+    assert!(!page.contains(" a session waits ") && !page.contains("explains no difference"));
+    results.answer.badge = Badge::Noisy;
+    let page = render(&results);
+    assert!(page.contains("Seconds per session against the baseline; these runs give no verdict"));
+}
+
+#[test]
+fn a_control_that_fails_shows_what_other_programs_had_beside_each_label() {
+    let mut results = samples::conclusive();
+    assert!(!render(&results).contains("Other programs had at most"));
+    results.answer.badge = Badge::Noisy;
+    results.noise.aa.as_mut().unwrap().passed = false;
+    for run in &mut results.runs {
+        if run.control == Control::APrime {
+            run.cpu_other_s = run.seconds.map(|seconds| 2.0 * seconds);
+        }
+    }
+    let page = render(&results);
+    assert!(
+        page.contains("Other programs had at most 0.1% of the processors in a run of A, 25.0%")
+    );
+    assert!(page.contains("not calculated: the baseline differs from itself"));
+    // A file of an earlier version has no shares of the time by level.
+    assert!(!page.contains("What filled the time") && !page.contains("At no level"));
+}
+
+#[test]
 fn a_title_claims_nothing_about_a_level_without_a_good_run() {
     let mut results = samples::conclusive();
     let last = results.levels.last_mut().unwrap();
     (last.n, last.verdict) = (0, None);
+    (last.ratio, last.interval) = (None, None);
     let page = render(&results);
     assert!(
         page.contains("4 data files is the fewest that is as good as the best that ran, within 2%")

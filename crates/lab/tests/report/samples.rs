@@ -70,6 +70,7 @@ pub(crate) fn conclusive() -> Results {
         evidence_against: vec![
             "PAGELATCH_EX keeps its share (38% to 39%): page latches are not the cause.".into(),
         ],
+        fills: None,
     };
     results.ceilings = vec![
         ceiling(

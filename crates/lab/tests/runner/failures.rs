@@ -5,8 +5,8 @@ use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::guard::GuardError;
 use furrow_lab::journal::{State, write_file};
-use furrow_lab::plan::Plan;
-use furrow_lab::results::{Badge, RunStatus};
+use furrow_lab::plan::{Plan, PlannedRun};
+use furrow_lab::results::{Badge, Control, RunStatus};
 use furrow_lab::runner::{Phase, Runner, RunnerError, Stop};
 use std::path::Path;
 use std::sync::Arc;
@@ -135,12 +135,33 @@ fn a_disk_that_others_fill_meanwhile_stops_the_experiment() {
 }
 
 /// Lets every run with so many files fail twice.
-fn fail_all(experiment: &mut Synthetic, plan: &Plan, files: u64) {
+pub(crate) fn fail_all(experiment: &mut Synthetic, plan: &Plan, files: u64) {
+    fail_where(experiment, plan, |run| {
+        run.cell.count("files") == Some(files)
+    });
+}
+
+pub(crate) fn fail_where(
+    experiment: &mut Synthetic,
+    plan: &Plan,
+    fails_at: impl Fn(&PlannedRun) -> bool,
+) {
     let runs = plan.runs();
-    let of_level = runs.iter().filter(|r| r.cell.count("files") == Some(files));
+    let failing = runs.iter().filter(|run| fails_at(run));
     experiment
         .trouble
-        .extend(of_level.map(|run| fails(run.id, State::Setup, 2)));
+        .extend(failing.map(|run| fails(run.id, State::Setup, 2)));
+}
+
+#[test]
+fn the_second_label_of_the_baseline_that_fails_takes_no_comparison_of_a_curve_away() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.sessions = Some(false);
+    let plan = experiment.plan();
+    fail_where(&mut experiment, &plan, |run| run.control == Control::APrime);
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let along = &results.sections[0].tables[0];
+    assert_eq!(along.rows.len(), 4, "{along:?}");
 }
 
 #[test]
@@ -202,8 +223,23 @@ fn a_baseline_that_fails_throughout_leaves_nothing_to_compare_and_no_next_step()
         "{answer:?}"
     );
     let page = furrow_lab::report::render(&results);
-    assert!(page.contains("The baseline has no good run, so nothing can be compared"));
-    assert!(!page.contains("chance that it is the knee"));
+    for text in [
+        "The baseline has no good run, so nothing can be compared",
+        " the baseline has no good run",
+        "No level was compared with 1 file, so no cause of a difference is sought.",
+        "8 files: Tran Log IO 70%",
+        ">not compared<",
+    ] {
+        assert!(page.contains(text), "{text}");
+    }
+    for text in [
+        "chance that it is the knee",
+        "too few runs",
+        ">not measured<",
+        "fills the time",
+    ] {
+        assert!(!page.contains(text), "{text}");
+    }
 }
 
 #[test]

@@ -190,6 +190,10 @@ fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
             .iter()
             .any(|text| text.starts_with("No scalability law"));
         assert_eq!((law.is_none(), says_why), (is_open, is_open), "{section:?}");
+        let begin = "The intervals of the comparisons hold together with 95%";
+        assert!(section.text[0].starts_with(begin), "{section:?}");
+        let of_law = "Each interval of the scalability law holds for itself.".to_string();
+        assert_eq!(section.text.contains(&of_law), !is_open, "{section:?}");
         if let Some(law) = law {
             let peak = law.rows[0].last().unwrap();
             assert_eq!(peak, "1.00 (1.00 to 1.00)", "{law:?}");
@@ -261,12 +265,30 @@ fn three_blocks_are_a_screening() {
     assert_eq!(results.answer.badge, Badge::Screening);
     let sentence = &results.answer.sentence;
     assert!(sentence.starts_with("3 blocks suggest: "), "{sentence}");
+    let limit = "A screening: 3 blocks show large differences only.".to_string();
+    assert!(results.limits.contains(&limit), "{:?}", results.limits);
     assert!(
         results
             .levels
             .iter()
             .all(|l| l.robust.is_none_or(|r| r.interval.is_none()))
     );
+}
+
+#[test]
+fn a_run_far_from_the_others_is_not_said_to_come_from_outside() {
+    let mut experiment = Synthetic::published(0.004, 5);
+    experiment.files = vec![1, 8];
+    experiment.truth = vec![100.0, 70.0];
+    let mut plan = experiment.plan();
+    plan.blocks = 10;
+    let runs = plan.runs();
+    let slow = runs.iter().find(|run| run.cell.count("files") == Some(8));
+    experiment.slow = vec![(slow.unwrap().id, 40.0)];
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let detail = &results.answer.detail;
+    let end = "Mean and median disagree at 8: some runs lie far from the others.";
+    assert!(detail.ends_with(end), "{detail}");
 }
 
 #[test]

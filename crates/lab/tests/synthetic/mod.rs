@@ -7,7 +7,9 @@ use furrow_lab::experiment::{Experiment, RunContext, StepError};
 use furrow_lab::guard::Removal;
 use furrow_lab::journal::{History, Kind, ManualClock, State, write_file};
 use furrow_lab::plan::{Forecast, Plan};
-use furrow_lab::results::{self, Ceiling, Latency, Results, Run, WaitTotal};
+use furrow_lab::results::{
+    self, Ceiling, Latency, Published, PublishedPoint, Results, Run, WaitTotal,
+};
 use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop};
 use furrow_stats::Stream;
 use std::collections::BTreeSet;
@@ -45,6 +47,10 @@ pub(crate) struct Synthetic {
     pub(crate) uses: Vec<f64>,
     /// Whether the levels are numbers of sessions, and work is due at a rate where this is `Some(true)`.
     pub(crate) sessions: Option<bool>,
+    /// Runs that take so many times as long as the model has it.
+    pub(crate) slow: Vec<(u32, f64)>,
+    /// Whether a published result is known, with which any result agrees.
+    pub(crate) is_published: bool,
     /// Correlation of the noise of neighbouring runs.
     pub(crate) likeness: f64,
     pub(crate) seed: u64,
@@ -72,6 +78,8 @@ impl Synthetic {
             drift: 0.02,
             uses: Vec::new(),
             sessions: None,
+            slow: Vec::new(),
+            is_published: false,
             likeness: 0.0,
             seed,
             root: PathBuf::from("/"),
@@ -128,7 +136,9 @@ impl Synthetic {
             self.likeness * before + fresh * own(run)
         });
         let drift = 1.0 + self.drift * f64::from(run) / 36.0;
-        self.truth[cell.index] * drift * (self.cv * noise).exp()
+        let slow = self.slow.iter().find(|(slow, _)| *slow == run);
+        let slow = slow.map_or(1.0, |(_, times)| *times);
+        self.truth[cell.index] * drift * slow * (self.cv * noise).exp()
     }
 }
 
@@ -310,6 +320,19 @@ impl Experiment for Synthetic {
             used: Some(100.0 * self.uses.get(place)?),
             level: level.to_string(),
             ..Ceiling::default()
+        })
+    }
+
+    fn published(&self, results: &Results) -> Option<Published> {
+        let point = |level: &results::LevelResult| PublishedPoint {
+            level: level.level.clone(),
+            ratio: 1.0,
+            stated: true,
+        };
+        self.is_published.then(|| Published {
+            points: results.levels.iter().map(point).collect(),
+            comparisons: vec![("theirs".to_string(), "ours".to_string(), Some(true))],
+            ..Published::default()
         })
     }
 

@@ -113,10 +113,15 @@ impl Start {
             );
             Failure::new(FAILED, text)
         })?;
-        if let Some(blocks) = blocks.filter(|&blocks| blocks < plan.blocks) {
+        // An earlier resumption may have added some to those of the plan.
+        let extended = lines.iter().rev().find_map(|line| match line.event {
+            Event::Extended { blocks } => Some(blocks),
+            _ => None,
+        });
+        let planned = extended.unwrap_or(plan.blocks);
+        if let Some(blocks) = blocks.filter(|&blocks| blocks < planned) {
             let text = format!(
-                "the plan has {} blocks; --blocks {blocks} would take some away, which is not possible",
-                plan.blocks
+                "the plan has {planned} blocks; --blocks {blocks} would take some away, which is not possible"
             );
             return Err(Failure::new(USAGE, text));
         }

@@ -20,6 +20,9 @@ pub(crate) struct RunArguments {
     /// Add blocks, up to so many in all
     #[arg(long, value_name = "N")]
     pub(crate) blocks: Option<u32>,
+    /// End with code 4 when this holds for a level: ratio>1.05, or low or high for an end of the interval
+    #[arg(long = "fail-if", value_parser = Condition::parse, value_name = "CONDITION")]
+    pub(crate) fail_if_resumed: Option<Condition>,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
     #[command(subcommand)]
@@ -94,8 +97,18 @@ impl RunArguments {
         RunArguments {
             resume: None,
             blocks: None,
+            fail_if_resumed: None,
             view: ViewArguments::default(),
             experiment: Some(chosen),
+        }
+    }
+
+    /// The condition with which the program ends with a code of its own. It is no part of the plan: an
+    /// experiment that is resumed has to get it again.
+    pub(crate) fn fail_if(&self) -> Option<&Condition> {
+        match &self.experiment {
+            Some(chosen) => chosen.common.fail_if.as_ref(),
+            None => self.fail_if_resumed.as_ref(),
         }
     }
 }
@@ -205,6 +218,9 @@ mod tests {
     fn a_resumed_experiment_takes_its_options_from_its_journal() {
         let run = run_options("furrow lab run --resume /out --plain --blocks 9").unwrap();
         assert!(run.experiment.is_none() && run.view.plain && run.blocks == Some(9));
+        assert!(run.fail_if().is_none());
+        let run = run_options("furrow lab run --resume /out --fail-if ratio>1.05").unwrap();
+        assert_eq!(run.fail_if().unwrap().to_string(), "ratio>1.05");
         for also in [
             "datafiles",
             "--files 1,2",

@@ -1,8 +1,11 @@
 //! The main chart's title: what it shows, as a sentence.
 
-use crate::report::words::{level_name, round_percent};
-use crate::results::{Badge, Better, LevelResult, Results, Verdict};
+use crate::report::words::{is_gain, level_name, round_percent};
+use crate::results::{Badge, Better, Comparability, LevelResult, Results, Verdict};
 use std::cmp::Ordering;
+
+/// Begins the title of a chart of few blocks.
+const SCREENING: &str = "Screening, too few blocks for a verdict: ";
 
 /// The title: what the chart shows, and whether its drives are modelled.
 pub(super) fn of(results: &Results) -> String {
@@ -15,18 +18,33 @@ pub(super) fn of(results: &Results) -> String {
 }
 
 fn shown(results: &Results) -> String {
-    let Some(baseline) = results.baseline().filter(|level| level.n > 0) else {
-        return "The baseline has no good run, so nothing can be compared".to_owned();
+    let is_open = results.answer.recommended.is_none();
+    match results.comparability() {
+        Comparability::NoBaseline if is_open => {
+            return "The baseline has no good run, so nothing can be compared".to_owned();
+        }
+        Comparability::NoOther if is_open => {
+            return "No other level has a good run, so nothing can be compared".to_owned();
+        }
+        _ => {}
+    }
+    let Some(baseline) = results.baseline() else {
+        return "Every run".to_owned();
     };
     match results.answer.badge {
         Badge::Noisy => {
             "The baseline differs from itself, so the chart shows no verdict".to_owned()
         }
         Badge::Aborted => "Too few blocks were finished for a verdict".to_owned(),
-        _ => match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
-            Some(knee) => with_knee(results, knee, baseline),
-            None => without_knee(results, baseline),
-        },
+        Badge::Screening => format!("{SCREENING}{}", with_or_without_knee(results, baseline)),
+        Badge::Conclusive | Badge::CannotTell => with_or_without_knee(results, baseline),
+    }
+}
+
+fn with_or_without_knee(results: &Results, baseline: &LevelResult) -> String {
+    match results.knee.as_ref().and_then(|knee| knee.level.as_deref()) {
+        Some(knee) => with_knee(results, knee, baseline),
+        None => without_knee(results, baseline),
     }
 }
 
@@ -78,38 +96,70 @@ fn with_knee(results: &Results, knee: &str, baseline: &LevelResult) -> String {
 /// Levels without an order, a search, and a knee that is not certain: what the answer recommends.
 fn without_knee(results: &Results, baseline: &LevelResult) -> String {
     let name = |level: &str| level_name(&results.experiment, level);
-    let delta = round_percent(results.plan.delta);
     let recommended = results.answer.recommended.as_deref();
+    let leader = recommended.filter(|&best| best != baseline.level);
+    let leader = leader.and_then(|best| results.level(best));
+    let is_better = |level: &LevelResult| is_shown_to_be_better(results, level);
+    match (leader, recommended) {
+        (Some(leader), _) if baseline.n == 0 => format!(
+            "{} leads; {} has no good run",
+            name(&leader.level),
+            name(&baseline.level)
+        ),
+        (Some(leader), _) if leader.is_shown_to_differ(results.plan.delta) => {
+            format!("{} is the best that was shown", name(&leader.level))
+        }
+        (Some(leader), _) if results.levels.iter().any(is_better) => {
+            format!("{} leads", name(&leader.level))
+        }
+        // A search is sure that its leader is as good as the best, and the baseline may be, too.
+        (Some(leader), _) => format!(
+            "{}; {} leads",
+            none_shown(results, baseline),
+            name(&leader.level)
+        ),
+        (None, Some(_)) => none_shown(results, baseline),
+        (None, None) => nothing_named(results, baseline),
+    }
+}
+
+/// Whether a level is shown to be better than the baseline.
+fn is_shown_to_be_better(results: &Results, level: &LevelResult) -> bool {
+    let better = results.experiment.response.better;
+    level.is_shown_to_differ(results.plan.delta)
+        && level.ratio.is_some_and(|ratio| is_gain(better, ratio))
+}
+
+/// That no level is shown to differ from the baseline, or none to be better.
+fn none_shown(results: &Results, baseline: &LevelResult) -> String {
+    let differs = |level: &LevelResult| level.is_shown_to_differ(results.plan.delta);
+    let what = match results.levels.iter().any(differs) {
+        true => "be better than",
+        false => "differ from",
+    };
+    format!(
+        "No level{} is shown to {what} {} by more than {}",
+        that_ran(results),
+        level_name(&results.experiment, &baseline.level),
+        round_percent(results.plan.delta)
+    )
+}
+
+fn nothing_named(results: &Results, baseline: &LevelResult) -> String {
+    let delta = results.plan.delta;
+    if results.levels.iter().any(|l| l.is_shown_to_differ(delta)) {
+        let what = match results.knee {
+            Some(_) => "knee",
+            None => "level",
+        };
+        return format!("Some levels differ from the baseline, but no {what} can be named");
+    }
     let mut verdicts = results.levels.iter().filter_map(|level| level.verdict);
     let has_verdicts = verdicts.clone().next().is_some();
-    let is_flat = verdicts.all(|v| matches!(v, Verdict::Same | Verdict::Tiny));
-    match recommended {
-        Some(best) if best != baseline.level => {
-            format!("{} is the best that was shown", name(best))
-        }
-        _ if has_verdicts && is_flat => format!(
-            "No level{} is shown to differ from {} by more than {delta}",
-            that_ran(results),
-            name(&baseline.level)
-        ),
-        Some(_) => format!(
-            "No level{} is shown to be better than {} by more than {delta}",
-            that_ran(results),
-            name(&baseline.level)
-        ),
-        None if results
-            .levels
-            .iter()
-            .any(|level| level.is_shown_to_differ(results.plan.delta)) =>
-        {
-            let what = match results.knee {
-                Some(_) => "knee",
-                None => "level",
-            };
-            format!("Some levels differ from the baseline, but no {what} can be named")
-        }
-        None => "The runs scatter too widely to tell the levels apart".to_owned(),
+    if has_verdicts && verdicts.all(|v| matches!(v, Verdict::Same | Verdict::Tiny)) {
+        return none_shown(results, baseline);
     }
+    "The runs scatter too widely to tell the levels apart".to_owned()
 }
 
 fn slower(results: &Results) -> &'static str {
@@ -191,16 +241,75 @@ mod tests {
         of(&results)
     }
 
+    /// A search, which has no verdicts: its baseline, and a configuration with this ratio to it.
+    fn search(ratio: f64, low: f64, high: f64) -> Results {
+        let mut found = results(&[("1 / 1", 100.0, None), ("8 / 100", 100.0 * ratio, None)]);
+        let level = found.levels.last_mut().unwrap();
+        level.ratio = Some(ratio);
+        level.interval = Some(Interval {
+            low,
+            high,
+            confidence: 0.95,
+        });
+        found
+    }
+
+    #[test]
+    fn a_leader_that_is_not_shown_to_differ_from_the_baseline_only_leads() {
+        let best = Some("8 / 100");
+        assert_eq!(
+            title(search(0.998, 0.994, 1.002), best, None),
+            "No level is shown to differ from 1 / 1 by more than 2%; 8 / 100 leads"
+        );
+        // Another configuration is shown to be worse.
+        let mut others = search(0.998, 0.994, 1.002);
+        let worse = search(1.3, 1.25, 1.35).levels.remove(1);
+        others.levels.push(LevelResult {
+            level: "2 / 1".to_owned(),
+            ..worse
+        });
+        assert_eq!(
+            title(others, best, None),
+            "No level is shown to be better than 1 / 1 by more than 2%; 8 / 100 leads"
+        );
+        // The baseline of a search may fail; the others are ranked among each other.
+        let mut failed = search(0.998, 0.994, 1.002);
+        failed.levels[0].n = 0;
+        (failed.levels[1].ratio, failed.levels[1].interval) = (None, None);
+        assert_eq!(
+            title(failed.clone(), best, None),
+            "8 / 100 leads; 1 / 1 has no good run"
+        );
+        assert_eq!(
+            title(failed, None, None),
+            "The baseline has no good run, so nothing can be compared"
+        );
+    }
+
+    #[test]
+    fn the_title_of_a_screening_begins_with_that() {
+        let mut levels = results(&[("1", 100.0, None), ("8", 90.0, Some(Verdict::Better))]);
+        levels.answer.badge = Badge::Screening;
+        assert_eq!(
+            title(levels.clone(), Some("8"), Some(Some("8"))),
+            "Screening, too few blocks for a verdict: 8 files is the fewest that is as good as the best, \
+             within 2%"
+        );
+        levels.levels[1].n = 0;
+        assert_eq!(
+            title(levels, None, None),
+            "No other level has a good run, so nothing can be compared"
+        );
+    }
+
     #[test]
     fn without_an_order_the_title_is_the_answer() {
-        // A search has no verdicts.
-        let search = || results(&[("1 / 1", 100.0, None), ("8 / 100", 55.0, None)]);
         assert_eq!(
-            title(search(), Some("8 / 100"), None),
+            title(search(0.55, 0.5, 0.6), Some("8 / 100"), None),
             "8 / 100 is the best that was shown"
         );
         assert_eq!(
-            title(search(), Some("1 / 1"), None),
+            title(search(1.1, 1.05, 1.15), Some("1 / 1"), None),
             "No level is shown to be better than 1 / 1 by more than 2%"
         );
         let ab = |verdict| {

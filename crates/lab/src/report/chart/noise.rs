@@ -7,7 +7,7 @@ use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
 use crate::report::words::{
     self, change, change_range, figure, level_name, measure, percent, to_f64,
 };
-use crate::results::{AaCheck, Control, Residual, Results, Run};
+use crate::results::{AaCheck, Control, Fill, Residual, Results, Run};
 use maud::{Markup, Render, html};
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub(in crate::report) fn control(results: &Results) -> Markup {
         }
     );
     let draw = |size: Size| draw_control(results, &pairs, size);
-    Figure {
+    let drawn = Figure {
         id: "control",
         finding: &finding,
         description: "The baseline ran twice in each block under two labels. Both ends of a line are the \
@@ -55,11 +55,50 @@ pub(in crate::report) fn control(results: &Results) -> Markup {
                 th scope="col" { "A\u{2032} against A" }
             } }
             tbody { @for (block, a, b) in &pairs { tr {
-                th scope="row" { (block) } td { (figure(*a)) } td { (figure(*b)) } td { (change(b / a)) }
+                th scope="row" { (block) } td { (figure(*a)) } td { (figure(*b)) }
+                td { (change(b / a)) }
             } } }
         } },
+    };
+    html! {
+        (drawn.render())
+        @if !aa.passed { (beside(results)) }
     }
-    .render()
+}
+
+/// What filled the time of each of the two, and what other programs had beside them: where to look for what
+/// made them differ. Neither is a difference between levels.
+fn beside(results: &Results) -> Markup {
+    let labels = [(Control::A, "A"), (Control::APrime, "A\u{2032}")];
+    let fills = results.attribution.fills.as_deref().unwrap_or_default();
+    let filled = labels.map(|(control, label)| {
+        let fill = fills.iter().find(|fill| fill.control == control);
+        let none = || {
+            format!(
+                "no one category filled {} of every run",
+                words::round_percent(Fill::LEAST)
+            )
+        };
+        format!("{label}: {}", fill.map_or_else(none, words::fill))
+    });
+    let most = |control: Control| {
+        let runs = results.runs.iter();
+        let runs = runs.filter(|run| run.control == control && run.status.is_good());
+        let cpus = results.environment.cpu_count;
+        let shares = runs.filter_map(|run| run.others_share(cpus?));
+        shares.reduce(f64::max)
+    };
+    html! {
+        @if fills.iter().any(|fill| fill.control != Control::None) {
+            p { "What filled the time of each. " (filled.join("; ")) "." }
+        }
+        @if let (Some(a), Some(b)) = (most(Control::A), most(Control::APrime)) {
+            p {
+                "Other programs had at most " (percent(a)) " of the processors in a run of A, "
+                (percent(b)) " in one of A\u{2032}."
+            }
+        }
+    }
 }
 
 /// Whether the control proves nothing: a difference as large as the margin would fit into its interval on

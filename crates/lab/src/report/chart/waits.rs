@@ -6,6 +6,7 @@ use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, room_for, short};
 use crate::report::words::{figure, latency, level_name, percent, to_f64};
 use crate::results::{NOT_DUE, Results, THINKING};
 use maud::{Markup, Render, html};
+use std::collections::BTreeSet;
 
 /// A category whose share of the time changes by less than this does not explain a difference. It changed in
 /// proportion to the total, however many seconds it has.
@@ -225,24 +226,37 @@ fn change_list<'a>(results: &Results, time: &'a TimeSpent) -> Vec<Change<'a>> {
 }
 
 fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) -> String {
-    let recommended = results.answer.recommended.as_deref();
-    let largest = |a: &&Change<'_>, b: &&Change<'_>| {
-        let size = |c: &Change<'_>| c.by_row.last().map_or(0.0, |s| s.abs());
-        size(a).total_cmp(&size(b))
+    const WHAT: &str = "Seconds per session against the baseline";
+    if !results.answer.badge.has_verdict() {
+        return format!("{WHAT}; these runs give no verdict");
+    }
+    let Some(level) = results.explained_level() else {
+        return WHAT.to_owned();
     };
-    let chosen = changes
-        .iter()
-        .find(|change| Some(change.level) == recommended)
-        .or_else(|| changes.iter().max_by(largest));
-    let Some(change) = chosen else {
-        return "Change against the baseline".to_owned();
+    let name = level_name(&results.experiment, &level.level);
+    let delta = results.plan.delta;
+    if !level.is_shown_to_differ(delta) {
+        let mut others = results.levels.iter();
+        return match others.any(|level| level.is_shown_to_differ(delta)) {
+            true => format!("{WHAT}: {name} is not shown to differ from it"),
+            false => format!("{WHAT}: no difference is shown"),
+        };
+    }
+    // Means over different blocks differ by the effects of the blocks, too.
+    let blocks =
+        |key: &str| -> BTreeSet<u32> { results.good_runs(key).map(|run| run.block).collect() };
+    let baseline = results.baseline().map(|level| blocks(&level.level));
+    if baseline != Some(blocks(&level.level)) {
+        return format!("{WHAT}: {name} did not run in the same blocks");
+    }
+    let Some(change) = changes.iter().find(|change| change.level == level.level) else {
+        return WHAT.to_owned();
     };
     let waits = time.categories.iter().zip(&change.by_row).enumerate();
     let heaviest = waits.max_by(|a, b| a.1.1.abs().total_cmp(&b.1.1.abs()));
     let Some((part, (category, seconds))) = heaviest else {
-        return "Change against the baseline".to_owned();
+        return WHAT.to_owned();
     };
-    let name = level_name(&results.experiment, change.level);
     let base = results.baseline().and_then(|level| time.at(&level.level));
     let elapsed = base.map_or(0.0, |time| time.elapsed_s);
     let share = |time: &LevelTime| {

@@ -1,7 +1,9 @@
 //! Question, answer, and why: what most readers will ever read.
 
-use crate::report::words::{bytes, duration, figure, moment, percent};
-use crate::results::{Badge, Confidence, Results};
+use crate::report::words::{
+    bytes, duration, figure, fill, fill_name, level_name, moment, percent, round_percent,
+};
+use crate::results::{Badge, Comparability, Confidence, Fill, Results};
 use maud::{Markup, html};
 
 /// The class that colours a badge; the text of the badge has the same meaning.
@@ -14,13 +16,15 @@ fn badge_class(badge: Badge) -> &'static str {
 }
 
 /// The meaning of the badge, for readers who do not know it yet.
-fn badge_meaning(badge: Badge) -> &'static str {
-    match badge {
-        Badge::Conclusive => "the runs answer the question",
-        Badge::Noisy => "the machine changed under the experiment",
-        Badge::CannotTell => "too few runs for so much noise",
-        Badge::Screening => "a first look, too few blocks for a verdict",
-        Badge::Aborted => "stopped before enough was known",
+fn badge_meaning(results: &Results) -> &'static str {
+    match (results.answer.badge, results.comparability()) {
+        (Badge::Conclusive, _) => "the runs answer the question",
+        (Badge::Noisy, _) => "the machine changed under the experiment",
+        (_, Comparability::NoBaseline) => "the baseline has no good run",
+        (_, Comparability::NoOther) => "no level but the baseline has a good run",
+        (Badge::CannotTell, _) => "too few runs for so much noise",
+        (Badge::Screening, _) => "a first look, too few blocks for a verdict",
+        (Badge::Aborted, _) => "stopped before enough was known",
     }
 }
 
@@ -40,7 +44,7 @@ pub(in crate::report) fn header(results: &Results) -> Markup {
             h1 { (experiment.question) }
             p class="status" {
                 span class=(badge_class(badge)) { (badge.word()) }
-                " " (badge_meaning(badge))
+                " " (badge_meaning(results))
             }
             dl class="strip" {
                 @if !experiment.target.is_empty() {
@@ -105,17 +109,59 @@ fn whole_time(results: &Results) -> &'static str {
     }
 }
 
-/// The why box: the limiting resource, how sure that is, and the evidence for and against it.
+/// Why no cause of a difference is sought; `None` where one is.
+fn not_sought(results: &Results) -> Option<String> {
+    let baseline = level_name(&results.experiment, &results.plan.baseline);
+    if !results.answer.badge.has_verdict() {
+        return Some(
+            "These runs give no verdict, so no cause of a difference is sought.".to_owned(),
+        );
+    }
+    if results.runs.iter().all(|run| run.waits.is_empty()) {
+        return Some("Waits were not measured in these runs, so no cause can be named.".to_owned());
+    }
+    match results.comparability() {
+        Comparability::Compared => None,
+        _ => Some(format!(
+            "No level was compared with {baseline}, so no cause of a difference is sought."
+        )),
+    }
+}
+
+/// What filled the time of each level by itself; nothing where that was not looked for.
+fn fills(results: &Results) -> Markup {
+    html! {
+        @match results.attribution.fills.as_deref() {
+            None => {}
+            Some([]) => {
+                p { "At no level did one category fill " (round_percent(Fill::LEAST)) " of every run." }
+            }
+            Some(list) => {
+                p { "What filled the time of these runs, each level by itself:" }
+                ul { @for one in list {
+                    li { (fill_name(&results.experiment, one)) ": " (fill(one)) }
+                } }
+            }
+        }
+    }
+}
+
+/// The why box: the limiting resource, how sure that is, and the evidence for and against it; without a
+/// difference to explain, what filled the time.
 pub(in crate::report) fn why(results: &Results) -> Markup {
+    match not_sought(results) {
+        Some(reason) => html! { p class="sentence" { (reason) } (fills(results)) },
+        None => cause(results),
+    }
+}
+
+fn cause(results: &Results) -> Markup {
     let why = &results.attribution;
-    let has_verdict = results.answer.badge.has_verdict();
-    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty() || !has_verdict;
+    let unknown = why.confidence == Confidence::Unknown || why.resource.is_empty();
     html! {
         p class="sentence" {
-            @if !has_verdict {
-                "These runs give no verdict, so no cause is sought."
-            } @else if unknown && results.runs.iter().all(|run| run.waits.is_empty()) {
-                "Waits were not measured in these runs, so no cause can be named."
+            @if unknown && !why.summary.is_empty() {
+                (why.summary)
             } @else if unknown && why.share.is_none() && differs(results) {
                 "Levels differ, but the time of the compared level changed too little to have a cause."
             } @else if unknown && why.share.is_none() {
@@ -146,14 +192,16 @@ pub(in crate::report) fn why(results: &Results) -> Markup {
                 }
             }
         }
-        div class="evidence" {
-            div {
-                h3 { "For" }
-                (sentences(&why.evidence_for))
-            }
-            div {
-                h3 { "Against" }
-                (sentences(&why.evidence_against))
+        @if !why.evidence_for.is_empty() || !why.evidence_against.is_empty() {
+            div class="evidence" {
+                div {
+                    h3 { "For" }
+                    (sentences(&why.evidence_for))
+                }
+                div {
+                    h3 { "Against" }
+                    (sentences(&why.evidence_against))
+                }
             }
         }
     }

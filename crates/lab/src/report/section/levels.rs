@@ -1,21 +1,17 @@
 //! The table of levels against the baseline.
 
-use crate::report::words::{change, change_range, figure, is_gain, latency, measure, percent};
-use crate::results::{LevelResult, Results, Verdict};
+use crate::report::words::{
+    self, change, change_range, figure, is_shown_gain, latency, measure, percent,
+};
+use crate::results::{LevelResult, Results};
 use maud::{Markup, html};
 
 /// The class of a verdict. Colour only where the interval excludes "no difference".
-pub(in crate::report) fn verdict_class(results: &Results, level: &LevelResult) -> &'static str {
-    let shown = level
-        .interval
-        .is_some_and(|interval| !interval.contains(1.0));
-    let gain = level
-        .ratio
-        .map(|ratio| is_gain(results.experiment.response.better, ratio));
-    match (level.verdict, shown, gain) {
-        (Some(Verdict::Better), true, Some(true)) => "chip good",
-        (Some(Verdict::Worse), true, Some(false)) => "chip bad",
-        _ => "chip",
+fn verdict_class(results: &Results, level: &LevelResult) -> &'static str {
+    match is_shown_gain(results, level) {
+        Some(true) => "chip good",
+        Some(false) => "chip bad",
+        None => "chip",
     }
 }
 
@@ -87,6 +83,9 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                     @if results.levels.iter().any(|level| level.verdict.is_some()) {
                         "intervals hold together with " (confidence) " confidence (Dunnett)"
                     } @else { "each interval holds for itself with " (confidence) " confidence" }
+                    @if !results.answer.badge.has_verdict() {
+                        "; these runs give no verdict: words in brackets describe them"
+                    }
                 }
             }
             thead { tr {
@@ -125,7 +124,7 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                 }
             } }
         } }
-        (words(results))
+        (meanings(results))
     }
 }
 
@@ -142,17 +141,17 @@ fn robust(level: &LevelResult) -> Markup {
 }
 
 fn verdict(results: &Results, level: &LevelResult) -> Markup {
+    let word = words::verdict(results, level);
     html! {
         @match level.verdict {
-            None if level.interval.is_some() => { "-" }
-            None => { "not measured" }
-            Some(verdict) => { span class=(verdict_class(results, level)) { (verdict.word()) } }
+            None => { (word) }
+            Some(_) => { span class=(verdict_class(results, level)) { (word) } }
         }
     }
 }
 
-fn words(results: &Results) -> Markup {
-    let delta = crate::report::words::round_percent(results.plan.delta);
+fn meanings(results: &Results) -> Markup {
+    let delta = words::round_percent(results.plan.delta);
     html! {
         details class="behind" {
             summary { "What the words mean" }

@@ -46,11 +46,16 @@ pub(in crate::report) fn panel(results: &Results) -> Markup {
             format!("{lag} (Durbin-Watson {watson})")
         }
     };
+    // What could be found follows from the model that a control which did not pass has refused.
+    let after = match &noise.aa {
+        Some(aa) if !aa.passed => "not calculated: the baseline differs from itself".to_owned(),
+        _ => mde(noise.mde_after),
+    };
     html! {
         (fact_list(&[
             ("Scatter of one run (CV)", cv),
             ("Smallest effect the plan could see", mde(noise.mde_before)),
-            ("Smallest effect these runs could see", mde(noise.mde_after)),
+            ("Smallest effect these runs could see", after),
             ("A\u{2032} over A", aa),
             ("Drift", drift),
             ("Correlation of neighbouring runs", neighbours),

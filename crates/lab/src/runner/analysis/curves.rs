@@ -2,8 +2,9 @@
 //!
 //! Where the first factor is a number and another one varies too, every level of the others is a curve. Along
 //! each curve its points are compared with its first; at each point the curves are compared with the first
-//! curve. All these intervals hold together (Bonferroni on the additive model). Where the first factor counts
-//! sessions, the universal scalability law is fitted to each curve, with intervals over resampled blocks.
+//! curve. The intervals of these comparisons hold together (Bonferroni on the additive model). Where the
+//! first factor counts sessions, the universal scalability law is fitted to each curve, with intervals over
+//! resampled blocks. Those intervals, and those of the means in the chart, hold each for itself.
 
 use super::facts::Facts;
 use crate::design::Cell;
@@ -77,7 +78,9 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
         ));
     }
     let mut text = vec![
-        "All intervals of this section hold together with 95% confidence (Bonferroni).".to_owned(),
+        "The intervals of the comparisons hold together with 95% confidence (Bonferroni); the interval of \
+         each mean in the chart holds for itself."
+            .to_owned(),
     ];
     if facts.plan.factors[0].is_concurrency {
         match is_offered(facts) {
@@ -86,7 +89,10 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
                  what was offered, not what the sessions can do."
                     .to_owned(),
             ),
-            false => tables.push(scalability(facts, &lines)),
+            false => {
+                text.push("Each interval of the scalability law holds for itself.".to_owned());
+                tables.push(scalability(facts, &lines));
+            }
         }
     }
     vec![Section {
@@ -156,7 +162,12 @@ fn compare(facts: &Facts<'_>, pair: Pair, all: usize) -> Option<Compared> {
     let model = facts.model.as_ref()?;
     let mut weights = Vec::new();
     for (cell, sign) in [(pair.cells.0, 1.0), (pair.cells.1, -1.0)] {
-        let arms = facts.arms_of(cell);
+        // A second label of the baseline that failed throughout takes nothing away.
+        let mut arms = facts.arms_of(cell);
+        arms.retain(|&arm| model.arm_effect(arm).is_some());
+        if arms.is_empty() {
+            return None;
+        }
         let share = sign / arms.len() as f64;
         weights.extend(arms.into_iter().map(|arm| (arm, share)));
     }

@@ -77,14 +77,11 @@ impl<'a> Facts<'a> {
         self.runs.iter().filter(of).collect()
     }
 
-    /// Whether the level that everything is compared with has a good run.
-    pub(super) fn has_baseline(&self) -> bool {
-        let mut arms = self.arms_of(self.baseline).into_iter();
-        arms.any(|arm| !self.logs.arm(arm).is_empty())
-    }
-
-    /// Whether every run of the plan was begun.
+    /// Whether every run of the plan was begun that is not left out by a search.
     pub(super) fn all_begun(&self) -> bool {
+        if self.plan.search {
+            return self.history.search_over;
+        }
         let planned = self.planned.iter().filter(|run| run.block > 0);
         self.runs.len() >= planned.count()
     }

@@ -22,7 +22,7 @@ mod warnings;
 use crate::environment::Environment;
 use crate::experiment::Experiment;
 use crate::journal::History;
-use crate::results::{PlanInfo, Results, SCHEMA_VERSION};
+use crate::results::{Badge, PlanInfo, Results, SCHEMA_VERSION};
 use facts::Facts;
 use furrow_io::time::WallTime;
 use std::path::Path;
@@ -60,6 +60,7 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     let ladder = answer::find_knee(&facts);
     let (answer, knee) = answer::answer(&facts, &judged, ladder, found.as_ref(), analysis);
     let attribution = attribution::attribute(&facts, &judged, &answer, analysis);
+    let badge = answer.badge;
     let seconds = (history.last_us - history.started_us) as f64 / 1e6;
     let mut results = Results {
         schema_version: SCHEMA_VERSION,
@@ -77,7 +78,7 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
         attribution,
         ceilings: analysis.experiment.ceilings(history),
         answer,
-        limits: limits(&facts, analysis.experiment),
+        limits: limits(&facts, analysis.experiment, badge),
         reproduce: history.plan.command(),
         ..Results::default()
     };
@@ -88,6 +89,12 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     };
     results.runs = facts.runs;
     results.published = analysis.experiment.published(&results);
+    if !badge.has_verdict() {
+        let published = results.published.iter_mut();
+        published
+            .flat_map(|published| &mut published.comparisons)
+            .for_each(|(_, _, agrees)| *agrees = None);
+    }
     results.sections = own_sections;
     results
         .sections
@@ -158,7 +165,7 @@ fn plan_info(facts: &Facts<'_>) -> PlanInfo {
 }
 
 /// What the runs do not show, in sentences that follow from how they were run.
-fn limits(facts: &Facts<'_>, experiment: &dyn Experiment) -> Vec<String> {
+fn limits(facts: &Facts<'_>, experiment: &dyn Experiment, badge: Badge) -> Vec<String> {
     let mut limits = experiment.limits();
     let failed = facts
         .runs
@@ -171,8 +178,11 @@ fn limits(facts: &Facts<'_>, experiment: &dyn Experiment) -> Vec<String> {
             "{failed} {runs} gave no figures; the comparison goes without."
         ));
     }
-    if facts.plan.blocks < 5 {
-        limits.push("A screening: three or four blocks show large differences only.".to_string());
+    if badge == Badge::Screening {
+        let blocks = noise::blocks_used(facts);
+        limits.push(format!(
+            "A screening: {blocks} blocks show large differences only."
+        ));
     }
     let closed = facts.runs.iter().flat_map(|run| &run.latency);
     if closed

@@ -57,16 +57,19 @@ pub(super) fn panel(facts: &Facts<'_>, judged: &[Judged]) -> Noise {
     }
 }
 
-/// Blocks in which at least half of the arms have a run: a block just begun is not one.
+/// Blocks in which at least half of the arms that ever ran have a run: a block just begun is not one, and an
+/// arm that failed throughout takes none away.
 pub(super) fn blocks_used(facts: &Facts<'_>) -> u32 {
-    let arms = facts.logs.arms();
-    (0..facts.logs.blocks())
-        .filter(|&b| {
-            2 * (0..arms)
-                .filter(|&a| facts.logs.get(a, b).is_some())
-                .count()
-                >= arms
-        })
+    let logs = &facts.logs;
+    let ran: Vec<usize> = (0..logs.arms())
+        .filter(|&arm| !logs.arm(arm).is_empty())
+        .collect();
+    let in_block = |block: usize| {
+        let of_arms = ran.iter().filter(|&&arm| logs.get(arm, block).is_some());
+        of_arms.count()
+    };
+    (0..logs.blocks())
+        .filter(|&block| in_block(block) > 0 && 2 * in_block(block) >= ran.len())
         .count() as u32
 }
 

@@ -103,6 +103,14 @@ impl Outcome {
         }
     }
 
+    /// Whether the leader is the baseline, is shown to differ from it, or cannot be compared with it.
+    pub(super) fn is_worth_setting(&self, facts: &Facts<'_>, judged: &[Judged]) -> bool {
+        let leader = judged.iter().find(|j| j.cell == self.leader());
+        leader.is_some_and(|j| {
+            j.result.ratio.is_none() || j.result.is_shown_to_differ(facts.plan.delta)
+        })
+    }
+
     /// The ranking of every configuration.
     pub(super) fn section(&self, facts: &Facts<'_>) -> Section {
         let order = self.order();

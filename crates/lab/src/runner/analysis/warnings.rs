@@ -1,6 +1,5 @@
 //! Circumstances that disturbed the figures: shown at the top of the report.
 
-use super::attribution::others_share;
 use super::facts::Facts;
 use crate::report::words::percent;
 use furrow_stats::median;
@@ -16,7 +15,7 @@ pub(super) fn of(facts: &Facts<'_>, cpus: Option<u32>) -> Vec<String> {
     let mut warnings = Vec::new();
     let shares = good
         .iter()
-        .filter_map(|run| others_share(run, cpus?))
+        .filter_map(|run| run.others_share(cpus?))
         .filter(|share| *share > OTHERS);
     let shares: Vec<f64> = shares.collect();
     if !shares.is_empty() {

@@ -15,7 +15,7 @@ use super::noise::{blocks_used, design};
 use super::search::Outcome;
 use crate::plan::PROMISED_POWER;
 use crate::report::words::{round_percent, shell_word};
-use crate::results::{Answer, Badge, Knee, KneeShare, Verdict};
+use crate::results::{Answer, Badge, Comparability, Knee, KneeShare, Verdict};
 use furrow_stats::knee::{self, Knee as Found};
 use furrow_stats::noise::aa_check;
 use sentences::Sentences;
@@ -93,7 +93,7 @@ pub(super) fn answer(
         return (of_search(facts, judged, found, analysis), None);
     }
     // Without a baseline nothing is compared, also not the others among each other.
-    let ladder = ladder.filter(|_| facts.has_baseline());
+    let ladder = ladder.filter(|_| !comparability(judged).is_impossible());
     let subject = experiment.subject();
     let sentences = Sentences {
         facts,
@@ -116,7 +116,7 @@ pub(super) fn answer(
         (answer.apply, answer.undo) = experiment.apply(&facts.plan.cells()[cell]);
     }
     if badge != Badge::Conclusive {
-        answer.next_step = next_step(facts, analysis.out_dir);
+        answer.next_step = next_step(facts, judged, analysis.out_dir);
     }
     debug_assert!(badge != Badge::Conclusive || answer.recommended.is_some());
     let knee = ladder.map(|ladder| {
@@ -137,10 +137,12 @@ fn of_search(
 ) -> Answer {
     let mut answer = found.answer(facts, judged);
     match answer.recommended {
-        Some(_) => {
+        // To set a leader that is not shown to differ from the baseline would be a change for nothing.
+        Some(_) if found.is_worth_setting(facts, judged) => {
             let cell = &facts.plan.cells()[found.leader()];
             (answer.apply, answer.undo) = analysis.experiment.apply(cell);
         }
+        Some(_) => {}
         None => {
             let dir = shell_word(&analysis.out_dir.display().to_string());
             let more = match facts.history.search_over {
@@ -154,6 +156,11 @@ fn of_search(
         }
     }
     answer
+}
+
+/// Whether levels were compared with the baseline.
+fn comparability(judged: &[Judged]) -> Comparability {
+    Comparability::of(judged.iter().map(|j| &j.result))
 }
 
 /// The level to use, where the runs settle it.
@@ -284,13 +291,13 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
 }
 
 /// One command: the rest of the plan, or as many blocks on top of it as would be enough for an answer.
-fn next_step(facts: &Facts<'_>, out_dir: &Path) -> Option<String> {
+fn next_step(facts: &Facts<'_>, judged: &[Judged], out_dir: &Path) -> Option<String> {
     let resume = format!(
         "furrow lab run --resume {}",
         shell_word(&out_dir.display().to_string())
     );
     let done = blocks_used(facts);
-    if !facts.has_baseline() && facts.all_begun() {
+    if comparability(judged).is_impossible() && facts.all_begun() {
         // More blocks of runs that fail would compare nothing either.
         return None;
     }

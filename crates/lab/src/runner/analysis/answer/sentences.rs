@@ -3,7 +3,7 @@
 use super::{Ladder, More};
 use crate::plan::minutes;
 use crate::report::words::{chance, round_percent};
-use crate::results::{Badge, Experiment, Verdict};
+use crate::results::{Badge, Comparability, Experiment, Verdict};
 use crate::runner::analysis::facts::Facts;
 use crate::runner::analysis::levels::Judged;
 use std::fmt;
@@ -42,12 +42,13 @@ impl Sentences<'_> {
         let sentence = match named {
             Some(cell) if cell == self.facts.baseline => self.baseline_is_enough(ladder),
             Some(cell) => self.level_is_named(cell, ladder),
-            None => self.nothing_is_named(ladder),
+            None => self.nothing_is_named(ladder, badge),
         };
         // The badge shows what kind of answer it is; the sentence need not repeat that.
         capitalized(match badge {
-            Badge::Screening if named.is_some() => self.suggested(&sentence),
-            Badge::Aborted if named.is_some() || self.differs() => self.suggested(&sentence),
+            Badge::Screening | Badge::Aborted if named.is_some() || self.differs() => {
+                self.suggested(&sentence)
+            }
             Badge::Noisy => {
                 format!("the baseline differs from itself, so this is no verdict: {sentence}")
             }
@@ -137,10 +138,17 @@ impl Sentences<'_> {
     }
 
     /// What was shown, which fewer may do as well, and what would settle it.
-    fn nothing_is_named(&self, ladder: Option<&Ladder>) -> String {
-        if !self.facts.has_baseline() {
-            let base = &self.facts.keys[self.facts.baseline];
-            return format!("{base} was not measured, so nothing can be compared");
+    fn nothing_is_named(&self, ladder: Option<&Ladder>, badge: Badge) -> String {
+        let missing = match super::comparability(self.judged) {
+            Comparability::NoBaseline => {
+                let base = &self.facts.keys[self.facts.baseline];
+                Some(format!("{base} was not measured"))
+            }
+            Comparability::NoOther => Some(self.not_measured().replacen("; ", "", 1)),
+            Comparability::Compared | Comparability::TooFew => None,
+        };
+        if let Some(missing) = missing {
+            return format!("{missing}, so nothing can be compared");
         }
         let best = super::best_shown(self.facts, self.judged);
         let shown = match best.and_then(|cell| Some((cell, self.against_baseline(cell)?))) {
@@ -157,7 +165,12 @@ impl Sentences<'_> {
         let fewest = ladder.and_then(|ladder| self.fewest(ladder, best));
         let fewest = fewest.unwrap_or_default();
         let not_measured = self.not_measured();
-        format!("{shown}{fewest}{not_measured}. {}", self.what_would_tell())
+        // How many blocks would be enough follows from a model that the control has just refused.
+        let next = match badge {
+            Badge::Noisy => "Find what changed, then begin again or add blocks".to_string(),
+            _ => self.what_would_tell(),
+        };
+        format!("{shown}{fewest}{not_measured}. {next}")
     }
 
     /// `; 1 file may do as well`, or the knee where it is certain: then no smaller level may do as well, and
@@ -309,7 +322,7 @@ impl Sentences<'_> {
         let keys: Vec<&str> = disagree.map(|j| j.result.level.as_str()).collect();
         if !keys.is_empty() {
             parts.push(format!(
-                "Mean and median disagree at {}: outside events hit some runs.",
+                "Mean and median disagree at {}: some runs lie far from the others.",
                 keys.join(", ")
             ));
         }

@@ -24,28 +24,35 @@ fn latch_class(class: &str) -> Option<&str> {
 
 /// Names the latches that most of the time was waited for, where the cause is a wait for latches.
 pub(super) fn name(found: &mut Attribution, slower: &[&Run]) {
-    let (of, what): (fn(&str) -> Option<&str>, &str) = match found.resource.as_str() {
+    if let Some((resource, reported)) = named(&found.resource, slower) {
+        found.resource = resource;
+        found.evidence_for.push(reported);
+    }
+}
+
+/// A category of waits for latches with the kind of page or the class that most of them were for, and how
+/// many that is; `None` for other categories, and where no class has most of them.
+pub(super) fn named(category: &str, runs: &[&Run]) -> Option<(String, String)> {
+    let (of, what): (fn(&str) -> Option<&str>, &str) = match category {
         "Buffer Latch" => (page_kind, " pages"),
         "Latch" => (latch_class, ""),
-        _ => return,
+        _ => return None,
     };
     let mut totals: BTreeMap<&str, u64> = BTreeMap::new();
-    for latch in slower.iter().flat_map(|run| &run.latches) {
+    for latch in runs.iter().flat_map(|run| &run.latches) {
         if let Some(name) = of(&latch.class) {
             *totals.entry(name).or_insert(0) += latch.total_us;
         }
     }
     let all: u64 = totals.values().sum();
-    let Some((name, &most)) = totals.iter().max_by_key(|(_, us)| **us) else {
-        return;
-    };
+    let (name, &most) = totals.iter().max_by_key(|(_, us)| **us)?;
     let share = most as f64 / all.max(1) as f64;
-    if share < MOST {
-        return;
-    }
-    let reported = format!("{} of these waits were for {name}{what}", percent(share));
-    found.resource = format!("{} ({name}{what})", found.resource);
-    found.evidence_for.push(reported);
+    (share >= MOST).then(|| {
+        (
+            format!("{category} ({name}{what})"),
+            format!("{} of these waits were for {name}{what}", percent(share)),
+        )
+    })
 }
 
 #[cfg(test)]
@@ -65,7 +72,7 @@ mod tests {
         }
     }
 
-    fn named(resource: &str, latches: &[(&str, u64)]) -> String {
+    fn resource(resource: &str, latches: &[(&str, u64)]) -> String {
         let mut found = Attribution {
             resource: resource.to_owned(),
             ..Attribution::default()
@@ -84,10 +91,13 @@ mod tests {
             ("FGCB_ADD_REMOVE", 90),
             ("ALLOC_EXTENT_CACHE", 10),
         ];
-        assert_eq!(named("Buffer Latch", &latches), "Buffer Latch (PFS pages)");
-        assert_eq!(named("Latch", &latches), "Latch (FGCB_ADD_REMOVE)");
-        assert_eq!(named("Tran Log IO", &latches), "Tran Log IO");
+        assert_eq!(
+            resource("Buffer Latch", &latches),
+            "Buffer Latch (PFS pages)"
+        );
+        assert_eq!(resource("Latch", &latches), "Latch (FGCB_ADD_REMOVE)");
+        assert_eq!(resource("Tran Log IO", &latches), "Tran Log IO");
         let even = [("PAGELATCH_UP (PFS)", 50), ("PAGELATCH_EX (INDEX)", 50)];
-        assert_eq!(named("Buffer Latch", &even), "Buffer Latch");
+        assert_eq!(resource("Buffer Latch", &even), "Buffer Latch");
     }
 }

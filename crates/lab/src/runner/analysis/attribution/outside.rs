@@ -1,6 +1,7 @@
 //! Causes that no wait of the engine names: other programs on the machine, one volume that is slower than the
 //! others.
 
+use super::budget::{RUNNING, UNDIVIDED, UNSLEPT};
 use crate::report::words::{latency, percent};
 use crate::results::{Attribution, Confidence, FileRole, Run};
 use furrow_stats::mean;
@@ -13,12 +14,6 @@ const SLOWER: f64 = 3.0;
 /// Writes that are faster than this are not slow, whatever the others take.
 const LEAST_US: f64 = 1_000.0;
 
-/// Part of the machine's processors that other programs had during a run.
-pub(in crate::runner::analysis) fn others_share(run: &Run, cpus: u32) -> Option<f64> {
-    let seconds = run.seconds.filter(|&seconds| seconds > 0.0)?;
-    Some(run.cpu_other_s? / seconds / f64::from(cpus.max(1)))
-}
-
 /// A machine with less of its processors idle is taken for busy: programs may want more than they get.
 const IDLE: f64 = 0.05;
 
@@ -30,7 +25,7 @@ const IDLE: f64 = 0.05;
 /// used. It is known where each session has one thread. Where a statement is divided it is at most the
 /// threads that do not wait, and where a run used more processors than it has known threads it has no bound.
 fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
-    let share = others_share(run, cpus)?;
+    let share = run.others_share(cpus)?;
     let (seconds, cpus) = (run.seconds?, f64::from(cpus.max(1)));
     let used = run.cpu_s.unwrap_or(0.0) / seconds;
     if 1.0 - share - used / cpus > IDLE {
@@ -58,7 +53,7 @@ fn others_demand(run: &Run, cpus: u32) -> Option<(f64, f64)> {
 fn mean_share(runs: &[&Run], cpus: u32) -> Option<f64> {
     let each: Vec<f64> = runs
         .iter()
-        .filter_map(|run| others_share(run, cpus))
+        .filter_map(|run| run.others_share(cpus))
         .collect();
     (!each.is_empty()).then(|| mean(&each))
 }
@@ -157,6 +152,7 @@ pub(super) fn busy_neighbour(
             "what the factor itself does cannot be separated from it: run again on a quiet machine"
                 .to_string(),
         ],
+        ..Attribution::default()
     })
 }
 
@@ -209,9 +205,7 @@ impl Tie {
         match category {
             "Tran Log IO" => Tie::Waits(FileRole::Log),
             "Buffer IO" | crate::results::LOG_FULL => Tie::Waits(FileRole::Data),
-            super::RUNNING | super::UNDIVIDED | super::UNSLEPT | crate::results::THINKING => {
-                Tie::None
-            }
+            RUNNING | UNDIVIDED | UNSLEPT | crate::results::THINKING => Tie::None,
             _ => Tie::Change,
         }
     }
@@ -455,7 +449,7 @@ mod tests {
             // As slow at both levels, and no wait for files.
             ("Buffer Latch", &slow, &slow),
             ("", &slow, &slow),
-            (super::super::RUNNING, &slow, &one),
+            (RUNNING, &slow, &one),
         ] {
             let mut found = cause(category);
             name_slow_volume(&mut found, category, &[slower], &[faster]);
