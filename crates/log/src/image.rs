@@ -127,8 +127,11 @@ impl LogImage {
     ) -> Result<(LogImage, Lsn), LogError> {
         let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
         let mut end = scan.checkpoint();
+        let before = scan.grows_behind().unwrap_or(Lsn::MAX);
         let broken = loop {
             match scan.next_record() {
+                // It came of an extension that did not come to its end, as what lies behind it.
+                Ok(Some(record)) if record.lsn > before => break None,
                 Ok(Some(record)) => {
                     see(&record);
                     end = record.lsn;
@@ -144,10 +147,11 @@ impl LogImage {
             (None | Some(LogError::Damaged(_)), Some(before)) if end < before => Behind::Lost,
             (None | Some(LogError::Damaged(_)), Some(_)) => Behind::Strays,
             // A power loss may have made a sector of what was being put in unreadable.
-            (Some(LogError::Io(e)), Some(before))
-                if end >= before && matches!(e.kind, IoErrorKind::Os(..)) =>
-            {
-                Behind::Strays
+            (Some(LogError::Io(e)), growing) if matches!(e.kind, IoErrorKind::Os(..)) => {
+                match growing.is_some_and(|before| end >= before) {
+                    true => Behind::Strays,
+                    false => Behind::Lost,
+                }
             }
             (Some(error), _) => return Err(error),
         };
@@ -168,12 +172,24 @@ impl LogImage {
     /// Adds space for more VLFs (number, size); the first of them may be there already.
     pub fn extend(&mut self, vlfs: &[(u32, u64)]) -> Result<(), LogError> {
         let (directory, seqs) = self.extended(vlfs)?;
+        let mut before = self.kept;
+        if self.behind == Behind::Lost {
+            // Until the log has come again it cannot be given up.
+            before = Lsn::MAX;
+            self.note_growing(before)?;
+        }
         self.erase_behind()?;
         let bytes = directory.file_bytes().max(self.file.len_bytes()?);
         self.file.resize(bytes, Fill::Allocate)?;
+        let version = self.directory.version;
         (self.directory, self.seqs) = (directory, seqs);
+        self.directory.version = version;
         // Durable before any block: after a crash the blocks are looked for where they lie.
-        self.directory.growing = Some(self.kept);
+        self.note_growing(before)
+    }
+
+    fn note_growing(&mut self, before: Lsn) -> Result<(), LogError> {
+        self.directory.growing = Some(before);
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
@@ -264,14 +280,14 @@ impl LogImage {
         self.behind == Behind::Strays
     }
 
-    /// Ends an extension that was interrupted, durably: the log ends where its records end. A damaged log
-    /// stays as it is, for recovery to refuse: what it had is lost. [`LogError::Damaged`] where recovery
-    /// would not see that.
+    /// Ends an extension that was interrupted, durably: the log ends where it ended before.
+    /// [`LogError::Damaged`] of a log that has lost records; it stays as it is.
     pub fn give_up_extension(&mut self) -> Result<(), LogError> {
-        if self.directory.growing.is_none() {
-            return Ok(());
+        match (self.behind, self.directory.growing) {
+            (Behind::Lost, _) => return Err(LogError::Damaged(self.last_lsn())),
+            (_, None) => return Ok(()),
+            (_, Some(_)) => self.give_up_strays()?,
         }
-        self.give_up_strays()?;
         self.file.sync()?;
         self.directory.growing = None;
         self.directory.version += 1;
@@ -306,9 +322,19 @@ impl LogImage {
             let offset = u64::from(stop.block()) * SECTOR as u64;
             let (at, room) = (start + offset, size.saturating_sub(offset));
             let block = read_block(&*self.file, at, room, self.directory.log_id())?;
-            let stays = block.filter(|b| b.last_lsn() < stop);
             let sector = self.directory.sector as usize;
-            let used = stays.map_or(0, |b| BlockHeader::padded(b.header.used as usize, sector));
+            let used = match block {
+                Some(b) if b.last_lsn() < stop => {
+                    BlockHeader::padded(b.header.used as usize, sector)
+                }
+                Some(b) if b.header.lsn.next() < stop => {
+                    let bytes = b.bytes.get(..b.header.used as usize).unwrap_or_default();
+                    let kept = shortened(bytes, b.header, stop);
+                    let (bytes, header) = kept.ok_or(LogError::Missing(stop))?;
+                    self.put(at, bytes, header)?
+                }
+                _ => 0,
+            };
             zero(&*self.file, (at + used as u64, start + size))?;
         }
         let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
@@ -335,9 +361,7 @@ impl LogImage {
             // A log backup may begin before the full backup that it is restored behind.
             return Ok(header.lsn);
         }
-        // A block in place is not written again: a power loss may tear what is being written.
-        let is_kept = header.lsn.0 + u64::from(header.records) <= self.kept.0;
-        if header.lsn >= self.stop || is_kept {
+        if header.lsn >= self.stop || self.has(&header)? {
             return Ok(header.lsn);
         }
         let (block, header) = match header.lsn.0 + u64::from(header.records) < self.stop.0 {
@@ -353,20 +377,45 @@ impl LogImage {
         if offset + padded as u64 > place.1 || block.len() < BLOCK_HEADER_BYTES {
             return Err(bad());
         }
+        self.put(place.0 + offset, block, header)?;
+        let last = header.lsn.0 + u64::from(header.records);
+        self.last.fetch_max(last, Ordering::AcqRel);
+        Ok(header.lsn)
+    }
+
+    /// Whether a block is in place, and sound: it is not written again, for a power loss may tear what is
+    /// being written.
+    fn has(&self, header: &BlockHeader) -> Result<bool, LogError> {
+        let last = Lsn(header.lsn.0 + u64::from(header.records));
+        let Some((start, size)) = self.place(header.lsn.vlf()).filter(|_| last <= self.kept) else {
+            return Ok(false);
+        };
+        let offset = u64::from(header.lsn.block()) * SECTOR as u64;
+        let room = size.saturating_sub(offset);
+        match read_block(&*self.file, start + offset, room, self.directory.log_id()) {
+            Ok(there) => {
+                Ok(there.is_some_and(|b| b.header.lsn == header.lsn && b.last_lsn() >= last))
+            }
+            Err(LogError::Io(e)) if matches!(e.kind, IoErrorKind::Os(..)) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Writes a block, sealed with the identity of this log. Its length, padded.
+    fn put(&self, at: u64, block: &[u8], header: BlockHeader) -> Result<usize, LogError> {
+        let padded = BlockHeader::padded(block.len(), self.directory.sector as usize);
         let mut bytes = AlignedBuf::new(padded);
-        bytes
-            .get_mut(..block.len())
-            .ok_or_else(bad)?
+        let place = bytes.get_mut(..block.len());
+        place
+            .ok_or(LogError::Missing(header.lsn))?
             .copy_from_slice(block);
         let own = BlockHeader {
             log_id: self.directory.log_id(),
             ..header
         };
         own.seal(&mut bytes);
-        self.file.write_at(place.0 + offset, &bytes)?;
-        let last = header.lsn.0 + u64::from(header.records);
-        self.last.fetch_max(last, Ordering::AcqRel);
-        Ok(header.lsn)
+        self.file.write_at(at, &bytes)?;
+        Ok(padded)
     }
 
     /// Makes the blocks durable, then the directory: recovery begins at `checkpoint`.
@@ -526,7 +575,7 @@ mod tests {
         image.write(&block(2)).unwrap();
         drop(image);
         let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(end.vlf(), 2);
+        assert_eq!(end, first);
         image.extend(&larger).unwrap();
         assert_eq!(image.place(2).unwrap().1, 1 << 20);
     }
@@ -622,8 +671,14 @@ mod tests {
             let lost = image.finish(first).unwrap_err();
             assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
             assert!(bytes() == before, "a damaged log was changed");
-            // The log comes again.
+            // A repair that does not come to its end leaves it lost.
             let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+            image.extend(&[(2, 8192), (3, 8192)]).unwrap();
+            drop(image);
+            let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+            let lost = image.give_up_extension().unwrap_err();
+            assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
+            // The log comes again.
             image.extend(&[(2, 8192), (3, 8192)]).unwrap();
             image.write(&block(2)).unwrap();
             image.finish(first).unwrap();
@@ -633,19 +688,46 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_in_place_is_not_written_again() {
+    fn a_block_in_place_is_written_again_only_if_it_is_damaged() {
         let volume = MemoryVolume::new();
         two_blocks(&volume);
         let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
         let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
         image.extend(&[(1, 8192), (2, 8192), (3, 8192)]).unwrap();
         let (at, _) = image.place(2).unwrap();
-        let marked = AlignedBuf::copy_of(&[7; SECTOR]);
+        let read = |image: &LogImage| {
+            let mut found = AlignedBuf::new(SECTOR);
+            image.file.read_at(at, &mut found).unwrap();
+            found
+        };
+        let sound = read(&image);
+        // Its checksum does not cover what lies behind its records.
+        let mut marked = AlignedBuf::copy_of(&sound);
+        marked[SECTOR - 1] = 7;
         image.file.write_at(at, &marked).unwrap();
         image.write(&block(2)).unwrap();
-        let mut found = AlignedBuf::new(SECTOR);
-        image.file.read_at(at, &mut found).unwrap();
-        assert!(*found == *marked, "it was written again");
+        assert!(*read(&image) == *marked, "a sound block was written again");
+        image.file.write_at(at, &AlignedBuf::new(SECTOR)).unwrap();
+        image.write(&block(2)).unwrap();
+        assert!(*read(&image) == *sound, "a damaged block was not");
+    }
+
+    #[test]
+    fn what_has_come_of_an_extension_that_is_given_up_goes() {
+        let volume = MemoryVolume::new();
+        let (_, _, second) = two_blocks(&volume);
+        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+        let (mut image, before) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        image.extend(&[(2, 8192), (3, 8192)]).unwrap();
+        // Without a gap.
+        image.write(&block_behind(3, second)).unwrap();
+        drop(image);
+        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!(end, before);
+        image.give_up_extension().unwrap();
+        drop(image);
+        let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!((image.behind, end), (Behind::Nothing, before));
     }
 
     #[test]
@@ -666,7 +748,8 @@ mod tests {
         let before = bytes();
         let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
         assert!(image.behind == Behind::Lost && end == first);
-        image.give_up_extension().unwrap();
+        let lost = image.give_up_extension().unwrap_err();
+        assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
         assert!(bytes() == before, "a damaged log was changed");
         image.finish(first).unwrap();
         let (image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();

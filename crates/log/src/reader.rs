@@ -87,6 +87,11 @@ impl LogScan {
         self.directory.checkpoint
     }
 
+    /// The last record before blocks of a log backup that are being put in, if that is known.
+    pub(crate) fn grows_behind(&self) -> Option<Lsn> {
+        self.directory.growing.filter(|before| *before != Lsn::ZERO)
+    }
+
     /// Whether the next record is the first one that this log ever had.
     pub fn is_at_its_beginning(&self) -> bool {
         let first = |block: &ReadBlock| block.header.prev == Lsn::ZERO;
