@@ -184,11 +184,13 @@ impl LogImage {
         let version = self.directory.version;
         (self.directory, self.seqs) = (directory, seqs);
         self.directory.version = version;
+        debug_assert_eq!(self.behind, Behind::Nothing, "it was erased");
         // Durable before any block: after a crash the blocks are looked for where they lie.
         self.note_growing(before)
     }
 
     fn note_growing(&mut self, before: Lsn) -> Result<(), LogError> {
+        debug_assert!(before >= self.kept, "what is in place is not given up");
         self.directory.growing = Some(before);
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
@@ -404,6 +406,11 @@ impl LogImage {
     /// Writes a block, sealed with the identity of this log. Its length, padded.
     fn put(&self, at: u64, block: &[u8], header: BlockHeader) -> Result<usize, LogError> {
         let padded = BlockHeader::padded(block.len(), self.directory.sector as usize);
+        debug_assert!(
+            at.is_multiple_of(SECTOR as u64),
+            "a block begins at a sector"
+        );
+        debug_assert!(padded >= block.len(), "{padded} bytes for {}", block.len());
         let mut bytes = AlignedBuf::new(padded);
         let place = bytes.get_mut(..block.len());
         place
