@@ -23,7 +23,7 @@ pub const COPIES: &[(&str, &str)] = &[
     ("more", "d/copy_more.ndf"),
 ];
 
-pub fn to_copies() -> Vec<(String, PathBuf)> {
+fn to_copies() -> Vec<(String, PathBuf)> {
     let moves = COPIES.iter();
     moves
         .map(|(file, to)| ((*file).to_owned(), PathBuf::from(to)))
@@ -145,7 +145,7 @@ pub fn standing_copy(world: &World) -> BackupRequest {
     full
 }
 
-pub fn to_standby(world: &World, full: &BackupRequest) {
+fn to_standby(world: &World, full: &BackupRequest) {
     let request = RestoreRequest {
         moves: to_copies(),
         standby: Some(PathBuf::from("d/undo.tuf")),
@@ -228,25 +228,28 @@ fn an_undo_file_that_a_power_loss_has_torn_stops_no_restore() {
 
 #[test]
 fn an_old_file_that_cannot_be_removed_does_not_keep_a_database_from_its_new_places() {
-    let (volume, mut world) = simulated();
-    let table = world.table("t");
-    insert(&mut world.session(), &table, 1, "stays");
-    drop(table);
-    let full = request(1);
-    world.backup(&full).unwrap();
-    world.let_go();
-    let fault = Fault::new(Ops::Only(OpKind::Remove), Effect::Fail);
-    volume.inject(fault.under("d/data.mdf").sticky());
-    let request = RestoreRequest {
-        moves: to_copies(),
-        replace: true,
-        ..wanted("test", true)
-    };
-    let media = world.media(&full).unwrap();
-    restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
-    let db = world.instance.database("test").unwrap();
-    assert_eq!(ids(&db, "t"), [1]);
-    assert!(is_there(&world, "d/data.mdf"));
+    for kind in [OpKind::Remove, OpKind::Query] {
+        let (volume, mut world) = simulated();
+        let table = world.table("t");
+        insert(&mut world.session(), &table, 1, "stays");
+        drop(table);
+        let full = request(1);
+        world.backup(&full).unwrap();
+        world.let_go();
+        let fault = Fault::new(Ops::Only(kind), Effect::Fail);
+        volume.inject(fault.under("d/data.mdf").sticky());
+        let request = RestoreRequest {
+            moves: to_copies(),
+            replace: true,
+            ..wanted("test", true)
+        };
+        let media = world.media(&full).unwrap();
+        restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
+        let db = world.instance.database("test").unwrap();
+        assert_eq!(ids(&db, "t"), [1]);
+        volume.heal();
+        assert!(is_there(&world, "d/data.mdf"));
+    }
 }
 
 #[test]

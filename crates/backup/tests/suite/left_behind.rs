@@ -2,13 +2,12 @@
 
 use crate::chain::{full_model, log_backup, log_request, log_restore, wanted};
 use crate::files::{fill, group, other_table, restored};
-use crate::interrupted::{COPIES, standing_copy, to_copies};
+use crate::interrupted::{COPIES, standing_copy};
 use crate::places::{is_there, restored_to};
 use crate::stop::between;
-use crate::world::{Silent, World, after_crash, ids, insert, numbers, request, simulated, world};
+use crate::world::{Silent, World, after_crash, ids, numbers, request, simulated, world};
 use furrow_backup::{
-    BackupError, BackupRequest, RestoreReport, RestoreRequest, recover_only, restore_database,
-    restore_log,
+    BackupError, BackupRequest, RestoreReport, RestoreRequest, recover_only, restore_log,
 };
 use furrow_engine::{FileSpec, StopPoint};
 use furrow_io::random::{Rng, seeded, test_seed};
@@ -200,28 +199,6 @@ fn a_file_is_restored_elsewhere_off_a_disk_that_can_no_longer_be_written() {
         volume.heal();
         assert!(is_there(&world, "d/copy_more.ndf") && !is_there(&world, "d/copy_new.ndf"));
     }
-}
-
-#[test]
-fn a_database_is_restored_elsewhere_off_a_disk_that_does_not_answer() {
-    let (volume, mut world) = simulated();
-    let table = world.table("t");
-    insert(&mut world.session(), &table, 1, "stays");
-    drop(table);
-    let full = request(1);
-    world.backup(&full).unwrap();
-    world.let_go();
-    let fault = Fault::new(Ops::Only(OpKind::Query), Effect::Fail);
-    volume.inject(fault.under("d/data.mdf").sticky());
-    let request = RestoreRequest {
-        moves: to_copies(),
-        replace: true,
-        ..wanted("test", true)
-    };
-    let media = world.media(&full).unwrap();
-    restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
-    let db = world.instance.database("test").unwrap();
-    assert_eq!(ids(&db, "t"), [1]);
 }
 
 #[test]

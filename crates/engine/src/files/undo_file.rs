@@ -4,13 +4,14 @@
 //! written for the first time, the undo file gets what was there, durably. [`put_back`] writes all of it
 //! back: the files are as the restore has left them, and the next log can be restored.
 //!
-//! # Format Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit
-//! with the number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length
-//! `u64`, the bytes of the image `u32`, how much of the undo file was durable before `u64`, and the CRC-32C
-//! of the binding, these fields and the image; then the image, filled up to 8192 bytes. The first entry that
-//! is not whole ends the file: what it has the image of was not written yet. It is damaged if a later entry
-//! says that it was durable. When the database is open, an entry of file 0 follows, which has nothing but
-//! says so of all before it.
+//! # Format
+//! Units of 4096 bytes. The first unit: magic, binding GUID of the database. Then entries: a unit with the
+//! number of the file `u16`, the kind `u8` (0 an image, 1 the length of a file), an offset or length `u64`,
+//! the bytes of the image `u32`, how much of the undo file was durable before `u64`, and the CRC-32C of the
+//! binding, these fields and the image; then the image, filled up to 8192 bytes. The first entry that is not
+//! whole ends the file: what it has the image of was not written yet. It is damaged if a later entry says
+//! that it was durable. When the database is open, an entry with the number 0 and no image follows: only to
+//! say so of all entries before it.
 //!
 //! # Invariants
 //! 1. An image is durable before its place is written: asserted by the order in [`Journaled::write`]. Proof:

@@ -97,7 +97,7 @@ impl TimeSpent {
                 let runs = results.good_runs(&level.level);
                 (
                     level,
-                    runs.filter(|run| !run.waits.is_empty()).collect::<Vec<_>>(),
+                    runs.filter(|run| run.has_read_waits()).collect::<Vec<_>>(),
                 )
             })
             .filter(|(_, runs)| !runs.is_empty())

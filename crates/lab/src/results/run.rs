@@ -174,6 +174,12 @@ pub(crate) fn has_think_times<'a>(
 }
 
 impl Run {
+    /// Whether waits were read. A load reads them with its processor time; sessions that only compute have
+    /// none.
+    pub(crate) fn has_read_waits(&self) -> bool {
+        !self.waits.is_empty() || self.cpu_s.is_some()
+    }
+
     /// Part of the machine's processors that other programs had meanwhile.
     pub(crate) fn others_share(&self, cpus: u32) -> Option<f64> {
         let seconds = self.seconds.filter(|&seconds| seconds > 0.0)?;

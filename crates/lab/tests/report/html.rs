@@ -351,9 +351,16 @@ fn a_cause_that_could_not_be_measured_is_no_proof_that_nothing_differs() {
     assert!(!page.contains("No difference was shown"));
     for run in &mut results.runs {
         run.waits.clear();
+        run.cpu_s = None;
     }
     let page = render(&results);
     assert!(page.contains("Waits were not measured in these runs"));
+    // Sessions that only compute do not wait.
+    results
+        .runs
+        .iter_mut()
+        .for_each(|run| run.cpu_s = Some(1.0));
+    assert!(!render(&results).contains("Waits were not measured"));
 }
 
 #[test]

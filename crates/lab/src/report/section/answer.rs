@@ -3,7 +3,7 @@
 use crate::report::words::{
     bytes, duration, figure, fill, fill_name, level_name, moment, percent, round_percent,
 };
-use crate::results::{Badge, Comparability, Confidence, Fill, Results};
+use crate::results::{Badge, Comparability, Confidence, Fill, Results, Run};
 use maud::{Markup, html};
 
 /// The class that colours a badge; the text of the badge has the same meaning.
@@ -117,7 +117,7 @@ fn not_sought(results: &Results) -> Option<String> {
             "These runs give no verdict, so no cause of a difference is sought.".to_owned(),
         );
     }
-    if results.runs.iter().all(|run| run.waits.is_empty()) {
+    if !results.runs.iter().any(Run::has_read_waits) {
         return Some("Waits were not measured in these runs, so no cause can be named.".to_owned());
     }
     match results.comparability() {

@@ -34,7 +34,7 @@ pub(super) fn attribute(
 ) -> Attribution {
     // Sessions that never waited are something else than waits that were not measured.
     let mut runs = (0..facts.keys.len()).flat_map(|cell| facts.good(cell));
-    if runs.all(|run| run.waits.is_empty()) {
+    if !runs.any(Run::has_read_waits) {
         return Attribution::default();
     }
     let levels = judged.iter().map(|j| &j.result);
