@@ -52,7 +52,9 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
     the_build_is_named(&results);
 
     let (shown, reported) = (out(&output), err(&output));
-    assert!(shown.starts_with("SCREENING: "), "{shown}");
+    // Two blocks beside other programs may differ from themselves: then the report says so.
+    let word = ["SCREENING: ", "NOISY: "];
+    assert!(word.iter().any(|word| shown.starts_with(word)), "{shown}");
     assert!(
         shown.contains("report.html") && shown.lines().count() <= 31,
         "{shown}"
