@@ -4,11 +4,14 @@
 #   backup.sh make DIR [MB]     creates a database of about MB megabytes in two files (1024)
 #   backup.sh run DIR [ROUNDS]  measures it (3 rounds); needs fio, lz4, zstd and GNU time
 #
-# FURROW names the program: target/release/furrow.
+# FURROW names the program: target/release/furrow. Every rate is in millions of bytes a second, of the pages copied.
+# Where PEERS names the program of the harness of other engines, the backup of its RocksDB database (w2) is measured, too.
 set -eu
 FURROW=${FURROW:-target/release/furrow}
 COMMAND=$1; DIR=$(realpath -m "$2"); export TMPDIR=$DIR
 I=$DIR/inst
+RESTORE="RESTORE DATABASE back FROM DISK = '$DIR/1.bak', DISK = '$DIR/2.bak' WITH REPLACE,
+    MOVE 's1' TO '$DIR/b1.mdf', MOVE 's2' TO '$DIR/b2.ndf', MOVE 'slog' TO '$DIR/b.ldf'"
 sql() { "$FURROW" sql --instance "$I" -b -Q "$1"; }
 
 make() {
@@ -31,7 +34,8 @@ make() {
     ls -l "$DIR"
 }
 
-# The megabytes per second of messages 3014, and the largest memory of the process.
+# The rate of the last message 3014 (from its pages and seconds: its own MB are 1,048,576 bytes), and the largest memory
+# of the process.
 timed() {
     local name=$1; shift
     local out rss
@@ -40,8 +44,8 @@ timed() {
     python3 -c '
 import json, re, sys
 found = re.findall(r"successfully processed (\d+) pages in ([\d.]+) seconds \(([\d.]+) MB/sec\)", sys.argv[3])
-pages, seconds, rate = found[-1]
-print(json.dumps({"what": sys.argv[1], "mb_per_s": float(rate), "pages": int(pages), "s": float(seconds),
+pages, seconds = int(found[-1][0]), float(found[-1][1])
+print(json.dumps({"what": sys.argv[1], "mb_per_s": round(pages * 8192 / 1e6 / seconds, 1), "pages": pages, "s": seconds,
                   "rss_mb": int(sys.argv[2]) // 1024}))' "$name" "$rss" "$out"
 }
 
@@ -97,14 +101,18 @@ run() {
         timed "backup to 1 file" "$b"
         timed "backup to 2 files" "BACKUP DATABASE speed TO DISK = '$DIR/1.bak', DISK = '$DIR/2.bak' WITH COPY_ONLY, FORMAT"
         fio_write
-        timed "restore from 2 files" "RESTORE DATABASE back FROM DISK = '$DIR/1.bak', DISK = '$DIR/2.bak' WITH REPLACE,
-            MOVE 's1' TO '$DIR/b1.mdf', MOVE 's2' TO '$DIR/b2.ndf', MOVE 'slog' TO '$DIR/b.ldf'"
+        timed "restore from 2 files" "$RESTORE"
         rm -f "$DIR"/*.bak
+        if [ -n "${PEERS:-}" ]; then "$PEERS" w5 --engine rocksdb --method engine --threads 2; fi
         for codec in "LZ4|LZ4|lz4 -1 -c" "ZSTD 1|ZSTD, LEVEL = 1|zstd -1 -T2 -c" "ZSTD 3|ZSTD, LEVEL = 3|zstd -3 -T2 -c"; do
             IFS='|' read -r name words command <<< "$codec"
             cli "$command" "$command"
             timed "backup to NUL, $name" \
                 "BACKUP DATABASE speed TO DISK = 'NUL' WITH COPY_ONLY, COMPRESSION (ALGORITHM = $words)"
+            timed "backup to 2 files, $name" "BACKUP DATABASE speed TO DISK = '$DIR/1.bak', DISK = '$DIR/2.bak'
+                WITH COPY_ONLY, FORMAT, COMPRESSION (ALGORITHM = $words)"
+            timed "restore from 2 files, $name" "$RESTORE"
+            rm -f "$DIR"/*.bak
         done
     done
 }
