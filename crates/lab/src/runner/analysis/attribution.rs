@@ -4,8 +4,8 @@
 //! time. The change of each category between the baseline and the level recommended (else the one that is
 //! shown to differ most) is compared with the change of the elapsed time, both in the blocks that have runs
 //! of the two levels. A category that carries 60% of it is `likely`; `attributed` also needs a measured
-//! ceiling that is used to 85%. A category whose share of the time barely changes explains nothing: it merely
-//! shrank along with everything else.
+//! ceiling that is used to 85%. A category whose share of the time barely changes explains nothing, unless it
+//! is nearly all of the time: it merely shrank along with everything else.
 //!
 //! Time in which a session slept because the load asks for it, and time in which a piece of work that was due
 //! waited for a session, are categories of their own: neither is running.

@@ -9,6 +9,8 @@ const ENOUGH: f64 = 0.6;
 const CEILING: f64 = 0.85;
 /// A share that changes by less than this has not changed.
 const BARELY: f64 = 0.02;
+/// A category with this share of the time at both levels leaves nothing that it could shrink or grow with.
+const NEARLY_ALL: f64 = 0.95;
 
 /// The category that carries the change of the time between two levels, if one does.
 pub(super) fn changed(
@@ -69,7 +71,7 @@ pub(super) fn changed(
         result.evidence_against.push(undivided(hidden));
         return result;
     }
-    if (after - before).abs() < BARELY {
+    if (after - before).abs() < BARELY && before.min(after) < NEARLY_ALL {
         result.evidence_against.push(reported);
         result
             .evidence_against
@@ -200,6 +202,18 @@ mod tests {
         assert!(
             found.evidence_against[1].contains("barely changed (80% to 80%)"),
             "{found:?}"
+        );
+    }
+
+    #[test]
+    fn a_category_that_is_nearly_all_of_the_time_at_both_levels_carries_its_change() {
+        // A query that computes twenty times as much, by sessions that hardly ever wait.
+        let base = budget(3.61, &[(RUNNING, 3.60), ("Tran Log IO", 0.01)]);
+        let level = budget(83.2, &[(RUNNING, 83.11), ("Tran Log IO", 0.09)]);
+        let found = changed((&base, &level), 79.59, ("a", "b"), Basis::Piece);
+        assert_eq!(
+            (found.resource.as_str(), found.confidence),
+            (RUNNING, Confidence::Likely)
         );
     }
 
