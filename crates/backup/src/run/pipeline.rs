@@ -186,7 +186,8 @@ impl Pipeline<'_> {
         }
     }
 
-    fn spawned(&self, spawned: std::io::Result<()>) {
+    /// Fails where a thread could not be started.
+    pub(super) fn spawned(&self, spawned: std::io::Result<()>) {
         if let Err(e) = spawned {
             self.fail(EngineError::Thread(e).into());
         }

@@ -145,7 +145,7 @@ impl Producer {
         pipeline: &Pipeline<'_>,
         task: &Arc<Task>,
     ) -> Result<(), BackupError> {
-        self.read_files(pipeline, task)?;
+        self.read_files(pipeline, task);
         let sources = self.volumes.iter().flatten();
         let mut files: Vec<(u16, FilePages)> = sources
             .map(|s| {
@@ -169,31 +169,34 @@ impl Producer {
     }
 
     /// Reads the allocated extents of all files: each volume by [`READERS`] threads, in the order of its
-    /// files.
-    fn read_files(&self, pipeline: &Pipeline<'_>, task: &Arc<Task>) -> Result<(), BackupError> {
+    /// files. An error breaks the backup off at once: no other reader goes on.
+    fn read_files(&self, pipeline: &Pipeline<'_>, task: &Arc<Task>) {
         let volumes = self.volumes.iter();
         let parts: Vec<_> = volumes
             .map(|files| Mutex::new(Parts::new(extents(&self.source, files))))
             .collect();
         let readers = parts.iter().flat_map(|parts| [parts; READERS]);
-        let mut readers = readers.enumerate();
-        let Some((_, first)) = readers.next() else {
-            return Ok(());
+        let read = |parts| {
+            if let Err(error) = self.read_parts(pipeline, parts, 0) {
+                pipeline.fail(error);
+            }
         };
+        let mut readers = readers.enumerate();
+        let own = readers.next();
         thread::scope(|scope| {
             for (at, parts) in readers {
                 let task = helper(task, FIRST_READER + at as u16);
                 let work = move || {
                     let _entered = task::enter(&task);
-                    if let Err(error) = self.read_parts(pipeline, parts, 0) {
-                        pipeline.fail(error);
-                    }
+                    read(parts);
                 };
                 let spawned = thread::spawn_scoped(scope, "backup reader", work);
-                spawned.map_err(furrow_engine::EngineError::Thread)?;
+                pipeline.spawned(spawned.map(drop));
             }
-            self.read_parts(pipeline, first, 0)
-        })
+            if let Some((_, parts)) = own {
+                read(parts);
+            }
+        });
     }
 
     /// Reads what others have not taken, a chunk at a time; also ends when the backup has failed elsewhere.

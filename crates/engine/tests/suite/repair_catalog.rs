@@ -184,13 +184,27 @@ fn tables_that_lost_rowset_and_index_rows_are_not_freed() {
 
 #[test]
 fn tables_of_which_no_row_is_left_are_not_freed() {
-    for also in [&[34][..], &[34, 7]] {
+    for (also, maps_too) in [(&[34][..], false), (&[34, 7], false), (&[34], true)] {
         let (_, volume) = closed(filled());
+        let path = Path::new(PRIMARY);
         for id in [5, 54].iter().chain(also) {
-            damage(&*volume, Path::new(PRIMARY), base_page(*id));
+            damage(&*volume, path, base_page(*id));
+        }
+        let file = open(&*volume, path);
+        let pages = (file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32;
+        for number in (0..pages).filter(|_| maps_too) {
+            let page = page_in(&*file, number);
+            let is_users = Page::new(&page).unit().index_part() >= 256;
+            if is_users && Page::new(&page).page_type() == PageType::Iam {
+                damage(&*volume, path, PageId::new(1, number));
+            }
         }
         let repaired = repaired_at_rest(&*volume);
-        assert!(repaired.refused, "{also:?}: {:?}", repaired.notes);
+        assert!(
+            repaired.refused,
+            "{also:?} {maps_too}: {:?}",
+            repaired.notes
+        );
         assert!(!repaired.left.is_empty() && repaired.pages.is_empty());
         assert!(is_noted(&repaired, "Whose rows"), "{:?}", repaired.notes);
     }

@@ -59,6 +59,8 @@ pub(super) struct SeenUnit {
     pub(super) any: PageId,
     /// Whether its leaves are data pages.
     pub(super) is_data: bool,
+    /// Its leaves, counted.
+    pub(super) leaves: u32,
     /// `pminlen` of its leaves.
     pub(super) leaf_min: Option<u16>,
     /// `pminlen` of its other pages.
@@ -72,6 +74,7 @@ const UNSEEN: SeenUnit = SeenUnit {
     level: None,
     any: PageId::NONE,
     is_data: false,
+    leaves: 0,
     leaf_min: None,
     node_min: None,
 };
@@ -196,7 +199,10 @@ impl Survey {
                 }
                 let is_leaf = view.level() == 0 && (kind == PageType::Data || !unit.is_data);
                 match is_leaf {
-                    true => unit.leaf_min = Some(view.pminlen()),
+                    true => {
+                        unit.leaf_min = Some(view.pminlen());
+                        unit.leaves += 1;
+                    }
                     false => unit.node_min = Some(view.pminlen()),
                 }
                 unit.is_data |= kind == PageType::Data;

@@ -5,7 +5,8 @@
 //!    this kind and size, and one unit without a row has such pages. A unit without rows is given only if it
 //!    is the only one without a row. Otherwise the catalog is not repaired, for the rows of a table would go.
 //! 2. *A table without a rowset is dropped only if no page can be one of its rows*: while a unit with rows
-//!    belongs to no rowset, nothing is repaired, also where the row of its table is lost. Proofs:
+//!    belongs to no rowset, nothing is repaired, also where the row of its table is lost; there one page
+//!    without an IAM page is not taken for a unit. Proofs:
 //!    `tables_that_lost_rowset_and_index_rows_are_not_freed`, `tables_of_which_no_row_is_left_are_not_freed`
 //!    (engine).
 
@@ -113,8 +114,9 @@ impl Work<'_> {
         // number of a unit is not a table: that has an IAM page, too.
         let is_lost = self.damaged.contains(&SYSROWSETS.id);
         let is_table = |seen: &SeenUnit| {
-            let has_rows = seen.is_data && seen.leaf_min.is_some() && !seen.first_iam.is_none();
-            !lost.is_empty() || (is_lost && has_rows)
+            let has_rows = seen.is_data && seen.leaf_min.is_some();
+            let is_one_page = seen.leaves == 1 && seen.first_iam.is_none();
+            !lost.is_empty() || (is_lost && has_rows && !is_one_page)
         };
         let lone = self.survey.units.iter().filter(|(id, seen)| {
             of_users(**id)

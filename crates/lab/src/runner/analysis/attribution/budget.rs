@@ -142,6 +142,13 @@ impl Budget {
         self.seconds.get(category).copied().unwrap_or(0.0) / self.elapsed.max(1e-12)
     }
 
+    /// The part of a category in all seconds that are accounted for: where several threads wait at a time,
+    /// these are more than the time.
+    pub(super) fn part(&self, category: &str) -> f64 {
+        let all: f64 = self.seconds.values().sum();
+        self.seconds.get(category).copied().unwrap_or(0.0) / all.max(self.elapsed).max(1e-12)
+    }
+
     /// The category with the most time.
     pub(super) fn largest(&self) -> Option<&str> {
         let top = self.seconds.iter().max_by(|a, b| a.1.total_cmp(b.1));

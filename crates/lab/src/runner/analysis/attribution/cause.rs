@@ -9,7 +9,7 @@ const ENOUGH: f64 = 0.6;
 const CEILING: f64 = 0.85;
 /// A share that changes by less than this has not changed.
 const BARELY: f64 = 0.02;
-/// A category with this share of the time at both levels leaves nothing that it could shrink or grow with.
+/// A category with this part of all seconds at both levels leaves nothing that it could shrink or grow with.
 const NEARLY_ALL: f64 = 0.95;
 
 /// The category that carries the change of the time between two levels, if one does.
@@ -71,7 +71,8 @@ pub(super) fn changed(
         result.evidence_against.push(undivided(hidden));
         return result;
     }
-    if (after - before).abs() < BARELY && before.min(after) < NEARLY_ALL {
+    let is_nearly_all = base.part(category).min(level.part(category)) >= NEARLY_ALL;
+    if (after - before).abs() < BARELY && !is_nearly_all {
         result.evidence_against.push(reported);
         result
             .evidence_against
@@ -203,6 +204,14 @@ mod tests {
             found.evidence_against[1].contains("barely changed (80% to 80%)"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn waits_of_several_threads_that_shrink_alike_are_no_cause() {
+        let waits = |s| [("Buffer IO", s), ("Parallelism", s)];
+        let (base, level) = (budget(100.0, &waits(150.0)), budget(50.0, &waits(75.0)));
+        let found = changed((&base, &level), -50.0, ("1", "2"), Basis::Worker);
+        assert_eq!(found.confidence, Confidence::Unknown, "{found:?}");
     }
 
     #[test]
