@@ -99,7 +99,7 @@ impl TargetError {
 
     /// Whether it shows nothing about the data: the statement was cancelled, or did not get memory, space, a
     /// lock or a device.
-    pub fn is_of_resources(&self) -> bool {
+    pub(crate) fn is_of_resources(&self) -> bool {
         RESOURCES.contains(&self.number)
     }
 
