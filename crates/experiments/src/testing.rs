@@ -16,7 +16,7 @@ use furrow_lab::results::{Results, Section};
 use furrow_lab::runner::{Runner, RunnerSetup, Stop};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// The experiment that these words make, as a quick look; files go to `out`.
 pub(crate) fn made<P: Plugin>(out: &Path, words: &str) -> Result<P, String> {
@@ -30,7 +30,12 @@ pub(crate) fn made<P: Plugin>(out: &Path, words: &str) -> Result<P, String> {
 
 /// Runs two blocks of it on real files. Every run has to be good, and nothing but the journal may be left.
 pub(crate) fn run_blocks<P: Plugin>(out: &Path, words: &str) -> Results {
-    let mut experiment: P = made(out, words).unwrap();
+    run_made(out, made::<P>(out, words).unwrap())
+}
+
+/// The same of an experiment that was made, and changed: a load that ends after so many units does as much
+/// on a busy machine as on any other.
+pub(crate) fn run_made<P: Plugin>(out: &Path, mut experiment: P) -> Results {
     let mut runner = runner_of(out, &experiment);
     let stop = runner.run(&mut experiment, &mut |_| {}).unwrap();
     let runs = runner.log().history().runs.values();
@@ -65,11 +70,14 @@ pub(crate) fn runner_of(out: &Path, experiment: &dyn Experiment) -> Runner {
 
 /// Changes the reply to a text.
 type Spoil = Arc<dyn Fn(&str, &mut Reply) + Send + Sync>;
+/// The number of the error that a text gets instead of a reply.
+type Refuse = Arc<dyn Fn(&str) -> Option<u32> + Send + Sync>;
 
-/// The engine, but some of its replies are changed.
+/// The engine, but some of its replies are changed, and some texts are refused.
 pub(crate) struct Spoiled {
     inner: Embedded,
     spoil: Spoil,
+    refuse: Refuse,
 }
 
 impl Spoiled {
@@ -77,6 +85,20 @@ impl Spoiled {
         Spoiled {
             inner: Embedded::new(),
             spoil: Arc::new(spoil),
+            refuse: Arc::new(|_| None),
+        }
+    }
+
+    /// The first texts with this part in them get errors of these numbers.
+    pub(crate) fn refusing(part: &'static str, numbers: &'static [u32]) -> Spoiled {
+        let done = AtomicUsize::new(0);
+        let refuse = move |text: &str| {
+            let is_meant = text.contains(part);
+            is_meant.then(|| numbers.get(done.fetch_add(1, Ordering::Relaxed)).copied())?
+        };
+        Spoiled {
+            refuse: Arc::new(refuse),
+            ..Spoiled::new(|_, _| {})
         }
     }
 }
@@ -112,6 +134,7 @@ impl Target for Spoiled {
         Ok(Box::new(SpoiledSession {
             inner: self.inner.connect()?,
             spoil: Arc::clone(&self.spoil),
+            refuse: Arc::clone(&self.refuse),
             texts: Vec::new(),
         }))
     }
@@ -124,12 +147,35 @@ impl Target for Spoiled {
 struct SpoiledSession {
     inner: Box<dyn Session>,
     spoil: Spoil,
+    refuse: Refuse,
     /// Texts of what was prepared.
     texts: Vec<(StatementId, String)>,
 }
 
+impl SpoiledSession {
+    fn text_of(&self, statement: StatementId) -> &str {
+        let mut texts = self.texts.iter();
+        texts
+            .find(|(of, _)| *of == statement)
+            .map_or("", |(_, text)| text.as_str())
+    }
+
+    fn meet(&self, text: &str) -> Result<(), TargetError> {
+        match (self.refuse)(text) {
+            None => Ok(()),
+            Some(number) => Err(TargetError {
+                number,
+                level: 16,
+                state: 1,
+                text: format!("spoiled: {text}"),
+            }),
+        }
+    }
+}
+
 impl Session for SpoiledSession {
     fn batch(&mut self, text: &str) -> Result<Reply, TargetError> {
+        self.meet(text)?;
         let mut reply = self.inner.batch(text)?;
         (self.spoil)(text, &mut reply);
         Ok(reply)
@@ -142,14 +188,14 @@ impl Session for SpoiledSession {
     }
 
     fn execute(&mut self, statement: StatementId, values: &[Value]) -> Result<u64, TargetError> {
+        self.meet(self.text_of(statement))?;
         self.inner.execute(statement, values)
     }
 
     fn query(&mut self, statement: StatementId, values: &[Value]) -> Result<Reply, TargetError> {
+        self.meet(self.text_of(statement))?;
         let mut reply = self.inner.query(statement, values)?;
-        if let Some((_, text)) = self.texts.iter().find(|(of, _)| *of == statement) {
-            (self.spoil)(text, &mut reply);
-        }
+        (self.spoil)(self.text_of(statement), &mut reply);
         Ok(reply)
     }
 

@@ -8,7 +8,8 @@
 //! # Invariants
 //! 1. All runs back up the same database, made once; each is a full COPY_ONLY backup with CHECKSUM into files
 //!    of its own, which are removed after it.
-//! 2. A run counts only when RESTORE VERIFYONLY finds its backup valid (NUL apart).
+//! 2. A run counts only when RESTORE VERIFYONLY finds its backup valid (NUL apart). One whose backup is not
+//!    valid is not tried again: its files stay.
 //! 3. Reading, compressing and writing are measured without the engine before the first run of each block,
 //!    through the same volumes; reading before the first run of each number of data files in it.
 //!
@@ -32,7 +33,7 @@ pub use options::{Devices, Options, Setting, Typed};
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, Value, quoted};
 use crate::workloads::beside::{self, BusyRows, Statement};
-use crate::workloads::place::{RunPlace, failed};
+use crate::workloads::place::{RunPlace, failed, wrong};
 use crate::workloads::prepared;
 use furrow_backup::media::Codec;
 use furrow_disks::volume::with_models;
@@ -271,6 +272,7 @@ impl Experiment for Backup {
             volumes: &self.volumes(),
             sessions: 1,
             work: &BusyRows,
+            failure: failed,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "backup", context)?;
         let seconds = run.response.unwrap_or(1.0).max(1e-6);
@@ -315,7 +317,7 @@ impl Experiment for Backup {
         let from = setting.devices_text(&self.stripes);
         let mut session = self.target.connect().map_err(failed)?;
         let text = format!("RESTORE VERIFYONLY FROM {from} WITH CHECKSUM;");
-        session.batch(&text).map(|_| ()).map_err(failed)
+        session.batch(&text).map(|_| ()).map_err(wrong)
     }
 
     fn teardown(&mut self, _cell: &Cell, _context: &mut RunContext<'_>) -> Result<(), StepError> {

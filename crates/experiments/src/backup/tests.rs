@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::restore::Restore;
-use crate::testing::{made, run_blocks};
+use crate::testing::{Spoiled, made, run_blocks, runner_of};
 use furrow_io::{SystemVolume, Volume};
+use furrow_lab::runner::Stop;
 
 #[test]
 fn backups_to_one_throttled_volume_to_two_and_to_nul_are_verified_and_held_against_bounds() {
@@ -62,6 +63,33 @@ fn a_backup_of_each_setting_is_restored_and_checked() {
     for run in &results.runs {
         assert!(run.figures[0].name == "restored" && run.figures[0].value > 0.0);
     }
+}
+
+#[test]
+fn a_backup_that_is_not_valid_is_a_wrong_result_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let mut backup = made::<Backup>(&out, "--stripes 1,2 --targets one --total 2MB").unwrap();
+    backup.target = Box::new(Spoiled::refusing("VERIFYONLY", &[3189]));
+    let mut runner = runner_of(&out, &backup);
+    assert_eq!(
+        runner.run(&mut backup, &mut |_| {}).unwrap(),
+        Stop::Finished
+    );
+    let mut runs = runner.log().history().runs.values();
+    let first = runs.next().unwrap();
+    let reason = first.violation.as_ref().unwrap();
+    assert!(
+        first.attempts == 1 && reason.contains("error 3189"),
+        "{reason}"
+    );
+    let directories = reason.rsplit_once("its files stay in ").unwrap().1;
+    let has_stripe = |dir: &str| {
+        let stripe = Path::new(dir).join("stripe1.bak");
+        SystemVolume::new().exists(&stripe).unwrap()
+    };
+    assert!(directories.split(", ").any(has_stripe), "{directories}");
+    assert!(runs.all(|run| run.violation.is_none() && run.record.is_some()));
 }
 
 #[test]

@@ -29,19 +29,34 @@ fn relative(results: &Results, mode: &str, cell: &CellMeans) -> Option<f64> {
     }
 }
 
-/// Whether a degree was shown to be faster than the one that the others are compared with.
+/// Whether a degree was shown to be faster than the one that the others are compared with: a difference is
+/// shown along the curve of the mode, and lies beyond the margin. One mode, and a search, have no curve: the
+/// table of levels compares with the baseline, the blocks with any other level.
 fn is_faster(results: &Results, mode: &str, reference: &CellMeans, cell: &CellMeans) -> bool {
-    let dop = cell.dop.to_string();
-    let alone = || {
-        let level = results.level(&dop)?;
-        Some(level.is_shown_to_differ(results.plan.delta))
+    let delta = results.plan.delta;
+    let level = |cell: &CellMeans| results.level(&level_of(results, cell.dop, mode));
+    let (Some(ours), Some(theirs)) = (level(cell), level(reference)) else {
+        return false;
     };
-    let is_shown = results.is_shown_along(mode, &dop).or_else(alone);
+    let without_curve = || match theirs.is_baseline {
+        true => ours.is_shown_to_differ(delta),
+        false => paired::is_larger(results, &theirs.level, &ours.level) == Some(true),
+    };
+    let is_shown = results.is_shown_along(mode, &cell.dop.to_string());
     let of = |cell: &CellMeans| relative(results, mode, cell);
     let is_less = of(cell)
         .zip(of(reference))
-        .is_some_and(|(ours, theirs)| ours < theirs);
-    is_shown == Some(true) && is_less
+        .is_some_and(|(ours, theirs)| ours * (1.0 + delta) < theirs);
+    is_less && is_shown.unwrap_or_else(without_curve)
+}
+
+/// Whether a level was shown to take longer than another. Levels that a search ran in too few rounds together
+/// are compared by their intervals against the baseline.
+fn is_slower(results: &Results, level: &str, other: &str) -> bool {
+    let interval = |key: &str| results.level(key)?.interval;
+    let is_apart = || Some(interval(level)?.low > interval(other)?.high);
+    let by_blocks = paired::ratio(results, level, other).map(|(_, ratio)| ratio.low > 1.0);
+    by_blocks.or_else(is_apart) == Some(true)
 }
 
 /// The degree that the answer recommends; `None` where its levels are degrees in several modes, or the
@@ -58,6 +73,13 @@ fn recommended<'a>(
     let is_knee = results.knee.as_ref().and_then(|knee| knee.level.as_deref()) == Some(named);
     // A search recommends its leader, which need not be faster than the first degree.
     (is_knee || is_faster(results, mode, reference, cell)).then_some(cell)
+}
+
+/// Whether several degrees were to be compared: without, there is nothing to cap.
+pub(super) fn has_several(results: &Results) -> bool {
+    let mut dops = results.levels.iter().filter_map(|l| parsed(&l.level));
+    let first = dops.next();
+    first.is_some_and(|(first, _)| dops.any(|(dop, _)| dop != first))
 }
 
 /// The degree to cap a check at.
@@ -122,7 +144,7 @@ pub(super) fn shown_cap<'a>(
         .iter()
         .filter(|cell| cell.dop < cap.dop && cell.dop != reference.dop);
     let alike = smaller
-        .filter(|cell| paired::is_larger(results, &key(cell), &key(cap)) != Some(true))
+        .filter(|cell| !is_slower(results, &key(cell), &key(cap)))
         .map(|cell| cell.dop);
     Some(Cap {
         cell: cap,
@@ -134,7 +156,7 @@ pub(super) fn shown_cap<'a>(
 mod tests {
     use super::*;
     use crate::workloads::paired::tests::blocks;
-    use furrow_lab::results::{Badge, Knee, Verdict};
+    use furrow_lab::results::{Badge, Interval, Knee, Section, SheetTable, Verdict};
     use furrow_stats::mean;
 
     type Level = (u64, [f64; 3], Option<Verdict>);
@@ -254,6 +276,95 @@ mod tests {
         };
         assert_eq!(found(&lucky(better), Badge::CannotTell), Some((2, vec![])));
         assert_eq!(found(&lucky(unknown), Badge::CannotTell), None);
+    }
+
+    #[test]
+    fn a_search_in_several_modes_has_the_cap_that_its_table_shows() {
+        let seconds = [
+            ("1 / full", [10.0; 3]),
+            ("8 / full", [3.5; 3]),
+            ("1 / po", [5.0, 5.1, 4.9]),
+            ("8 / po", [2.0, 2.1, 1.9]),
+        ];
+        let mut results = blocks(&seconds);
+        results.answer.badge = Badge::Conclusive;
+        results.plan.delta = 0.02;
+        // No verdicts and no curves.
+        let ratios = [None, Some(0.35), Some(0.5), Some(0.2)];
+        for (level, ratio) in results.levels.iter_mut().zip(ratios) {
+            level.ratio = ratio;
+            level.interval = ratio.map(|ratio| Interval {
+                low: ratio - 0.02,
+                high: ratio + 0.02,
+                confidence: 0.95,
+            });
+        }
+        let of = |results: &Results, mode, one, eight| {
+            let cells = [CellMeans::of(1, one), CellMeans::of(8, eight)];
+            shown_cap(results, mode, &cells).map(|cap| cap.cell.dop)
+        };
+        assert_eq!(of(&results, "full", 10.0, 3.5), Some(8));
+        assert_eq!(of(&results, "po", 5.0, 2.0), Some(8));
+        // What the table does not show is no cap.
+        results.levels[1].interval = Some(Interval {
+            low: 0.3,
+            high: 1.1,
+            confidence: 0.95,
+        });
+        assert_eq!(of(&results, "full", 10.0, 3.5), None);
+        assert!(has_several(&results));
+        assert!(!has_several(&blocks(&[
+            ("full", [1.0; 3]),
+            ("po", [1.0; 3])
+        ])));
+    }
+
+    #[test]
+    fn a_degree_that_ran_too_seldom_beside_the_cap_is_compared_by_the_table() {
+        let better = Some(Verdict::Better);
+        let levels = [
+            (1, [10.0; 3], None),
+            (4, [5.0; 3], better),
+            (8, [3.0; 3], better),
+        ];
+        let mut measured = measured(&levels, Badge::CannotTell);
+        let results = &mut measured.0;
+        results
+            .runs
+            .retain(|run| run.level != "4" || run.block == 1);
+        assert_eq!(cap_of(&measured), Some((8, vec![4])));
+        for (level, ratio) in measured.0.levels.iter_mut().skip(1).zip([0.5, 0.3]) {
+            level.interval = Some(Interval {
+                low: ratio - 0.05,
+                high: ratio + 0.05,
+                confidence: 0.95,
+            });
+        }
+        assert_eq!(cap_of(&measured), Some((8, vec![])));
+    }
+
+    #[test]
+    fn a_difference_along_a_curve_that_is_within_the_margin_is_no_cap() {
+        let seconds = [("1 / full", [10.0; 3]), ("16 / full", [9.95; 3])];
+        let mut results = blocks(&seconds);
+        results.answer.badge = Badge::CannotTell;
+        results.levels[1].ratio = Some(0.995);
+        let row = ["full", "16", "1", "-0.5%", "-0.6 to -0.4%", "shown"];
+        results.sections = vec![Section {
+            tables: vec![SheetTable {
+                caption: "Along each curve, against its first point".to_owned(),
+                rows: vec![row.map(str::to_owned).to_vec()],
+                ..SheetTable::default()
+            }],
+            ..Section::default()
+        }];
+        assert_eq!(results.is_shown_along("full", "16"), Some(true));
+        let cells = [CellMeans::of(1, 10.0), CellMeans::of(16, 9.95)];
+        let cap = |results: &Results| shown_cap(results, "full", &cells).map(|cap| cap.cell.dop);
+        results.plan.delta = 0.02;
+        assert_eq!(cap(&results), None);
+        results.plan.delta = 0.001;
+        assert_eq!(cap(&results), Some(16));
     }
 
     #[test]

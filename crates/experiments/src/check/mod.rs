@@ -7,7 +7,8 @@
 //!
 //! # Invariants
 //! 1. All runs check the same database, made once. Nothing of it is in the pool when a run begins.
-//! 2. A run counts only when the check finds nothing: a finding is an error of the statement.
+//! 2. A run counts only when the check finds nothing: a finding is an error of the statement. Such a run is
+//!    not tried again, and the database stays.
 //! 3. Trace flags are turned on before the measurement and off after it.
 //!
 //! # How a run goes
@@ -31,7 +32,7 @@ use crate::backup::{ALONE_S, used_bytes};
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Need, Target, quoted};
 use crate::workloads::beside::{self, BusyRows, Statement};
-use crate::workloads::place::{RunPlace, failed};
+use crate::workloads::place::{RunPlace, failed, wrong};
 use crate::workloads::prepared;
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
@@ -206,6 +207,7 @@ impl Experiment for Check {
             volumes: &self.volumes(),
             sessions: 1,
             work: &BusyRows,
+            failure: wrong,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "check", context)?;
         let (dop, _) = self.options.of_cell(cell);

@@ -1,6 +1,6 @@
 //! How the check scales, where its time goes, and the degree at which to cap it.
 
-use super::cap::{reference, shown_cap};
+use super::cap::{has_several, reference, shown_cap};
 use super::cells::{CellMeans, cells, level_of, modes, parsed, records};
 use super::options::Mode;
 use crate::workloads::paired;
@@ -33,9 +33,9 @@ fn serial_share(cells: &[CellMeans]) -> Option<f64> {
     (under > 0.0).then(|| (over / under).clamp(0.0, 1.0))
 }
 
-/// Where to cap a check in this mode; `None` where the runs give no verdict.
+/// Where to cap a check in this mode; `None` where the runs give no verdict, or have one degree.
 fn verdict(results: &Results, mode: &str, cells: &[CellMeans]) -> Option<String> {
-    if !results.answer.badge.has_verdict() {
+    if !results.answer.badge.has_verdict() || !has_several(results) {
         return None;
     }
     let Some(cap) = shown_cap(results, mode, cells) else {
@@ -79,6 +79,10 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
         _ if !results.answer.badge.has_verdict() => {
             format!("These runs give no verdict, so no degree of a check ({first}) is named{cpus}.")
         }
+        (_, Some(only)) if !has_several(results) => format!(
+            "A check ({first}) ran at degree {} alone: {:.2} s, {:.0} MB/s{cpus}.",
+            only.dop, only.seconds, only.rate
+        ),
         (Some(cap), _) => format!(
             "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{}{cpus}.",
             cap.degrees(),
@@ -268,8 +272,9 @@ pub(super) fn published(results: &Results) -> Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::check::cells::keep;
     use crate::workloads::paired::tests::blocks;
-    use furrow_lab::results::{LevelResult, Verdict};
+    use furrow_lab::results::{Badge, LevelResult, Verdict};
 
     /// Levels in the order in which they were typed, with their verdicts.
     fn results(levels: &[(u64, Option<Verdict>)]) -> Results {
@@ -290,6 +295,26 @@ mod tests {
         let cells = [at(1), at(2), at(4), at(8)];
         assert!((serial_share(&cells).unwrap() - 0.2).abs() < 1e-9);
         assert_eq!(serial_share(&cells[..1]), None);
+    }
+
+    #[test]
+    fn one_degree_in_two_modes_is_not_compared_with_itself() {
+        let mut results = blocks(&[("full", [10.0; 3]), ("po", [5.0; 3])]);
+        results.answer.badge = Badge::Conclusive;
+        for run in &mut results.runs {
+            let mode = match run.level.as_str() {
+                "full" => Mode::Full,
+                _ => Mode::Po,
+            };
+            let seconds = run.response.unwrap();
+            keep(run, (4, mode), seconds, 1000.0 / seconds);
+        }
+        let section = sections(&results).remove(0);
+        assert_eq!(
+            section.finding,
+            "A check (full) ran at degree 4 alone: 10.00 s, 100 MB/s."
+        );
+        assert!(section.text.is_empty(), "{:?}", section.text);
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Whole experiments on small databases and real files.
 
 use super::*;
-use crate::testing::{made, run_blocks};
+use crate::testing::{Spoiled, made, run_blocks, runner_of};
+use furrow_io::SystemVolume;
+use furrow_lab::runner::Stop;
+use std::path::Path;
 
 #[test]
 fn a_check_of_each_degree_and_mode_has_a_cap_and_the_waits() {
@@ -32,4 +35,25 @@ fn one_degree_in_one_mode_is_refused() {
     let dir = tempfile::tempdir().unwrap();
     let refused = made::<Check>(dir.path(), "--dop 2 --modes po").unwrap_err();
     assert!(refused.contains("nothing to be compared"), "{refused}");
+}
+
+#[test]
+fn a_finding_is_a_wrong_result_and_a_check_without_memory_is_tried_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let mut check = made::<Check>(&out, "--dop 1,2 --modes full --total 2MB").unwrap();
+    check.target = Box::new(Spoiled::refusing("CHECKDB", &[8928, 701]));
+    let mut runner = runner_of(&out, &check);
+    assert_eq!(runner.run(&mut check, &mut |_| {}).unwrap(), Stop::Finished);
+    let runs = &runner.log().history().runs;
+    let stories: Vec<(u32, bool)> = runs
+        .values()
+        .map(|run| (run.attempts, run.violation.is_some()))
+        .collect();
+    assert_eq!(stories[..3], [(1, true), (2, false), (1, false)]);
+    let reason = runs.values().find_map(|run| run.violation.clone()).unwrap();
+    assert!(reason.contains("error 8928"), "{reason}");
+    let kept = reason.rsplit_once("its files stay in ").unwrap().1;
+    let database = Path::new(kept).join("data1.mdf");
+    assert!(SystemVolume::new().exists(&database).unwrap(), "{kept}");
 }

@@ -5,7 +5,8 @@
 //!
 //! # Invariants
 //! 1. Each run restores a backup of its own setting, made in the run's set-up from the same database.
-//! 2. A run counts only when the restored database has every row and DBCC CHECKDB finds nothing in it.
+//! 2. A run counts only when the restored database has every row and DBCC CHECKDB finds nothing in it. One
+//!    whose copy is wrong is not tried again: the copy and the backup stay.
 //!
 //! # How a run goes
 //! 1. *Prepare*, once: instance, database, rows.
@@ -16,11 +17,14 @@
 //! # What can fail
 //! A [`StepError`] with the engine's number and text; options that make no sense ([`OptionsError`]).
 
+#[cfg(test)]
+mod tests;
+
 use crate::backup::{self, Options, Setting, Typed};
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, quoted};
 use crate::workloads::beside::{self, BusyRows, Statement};
-use crate::workloads::place::{RunPlace, failed};
+use crate::workloads::place::{RunPlace, failed, wrong};
 use crate::workloads::prepared::{self, literal};
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
@@ -237,6 +241,7 @@ impl Experiment for Restore {
             volumes: &self.volumes(),
             sessions: 1,
             work: &BusyRows,
+            failure: wrong,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "restore", context)?;
         let rate = copy.bytes as f64 / MIB / run.response.unwrap_or(1.0).max(1e-6);
@@ -253,14 +258,18 @@ impl Experiment for Restore {
     ) -> Result<(), StepError> {
         let name = self.run.as_ref().map_or("", |copy| &copy.name);
         prepared::verify_rows(self.target.as_ref(), name, self.options.contents())?;
-        self.batch(&format!(
-            "DBCC CHECKDB ({}) WITH NO_INFOMSGS;",
-            quoted(name)
-        ))
+        let mut session = self.target.connect().map_err(failed)?;
+        let check = format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS;", quoted(name));
+        session.batch(&check).map(|_| ()).map_err(wrong)
     }
 
     fn teardown(&mut self, _cell: &Cell, context: &mut RunContext<'_>) -> Result<(), StepError> {
-        if let Some(copy) = self.run.take() {
+        let Some(copy) = self.run.take() else {
+            return Ok(());
+        };
+        // A copy that is evidence of a wrong result is not the run's any more.
+        let mut owned = context.owned().into_iter();
+        if owned.any(|thing| thing.kind == Kind::Database && thing.name == copy.name) {
             self.target.drop_database(&copy.name).map_err(failed)?;
             context.database_removed(&copy.name)?;
         }

@@ -364,6 +364,7 @@ impl Experiment for Scan {
             volumes: &self.volumes(),
             sessions: self.options.sessions,
             work,
+            failure: failed,
         };
         self.answers.lock().clear();
         let kept = ("scan", Some(Arc::clone(&self.answers)));
@@ -398,8 +399,7 @@ impl Experiment for Scan {
         let read: u64 = record.files.iter().map(|file| file.bytes_read).sum();
         let (least, most) = match query {
             Query::Count => table::cold_and_warm(self.rows()),
-            // A report reads a part of the tables.
-            _ => (1, self.options.scale.bytes() / 10),
+            _ => (self.reports.cold_bytes(), self.options.scale.bytes() / 10),
         };
         match self.is_cold(cell) {
             true => table::check_cold(read, least),

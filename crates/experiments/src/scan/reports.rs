@@ -17,7 +17,13 @@ pub(super) const SEED: u64 = 0x5CA_5EED;
 #[derive(Debug, Default)]
 pub(super) struct Reports {
     answers: Vec<(Query, Vec<Vec<Value>>)>,
+    /// Bytes of the order lines, all of which each report reads.
+    line_bytes: u64,
 }
+
+/// Pages of the order lines.
+const LINE_PAGES: &str = "SELECT SUM(used_page_count) FROM sys.dm_db_partition_stats \
+                          WHERE object_id = OBJECT_ID(N'dbo.order_line') AND index_id IN (0, 1);";
 
 pub(super) fn population(options: &Options) -> Population {
     Population::new(options.scale, SEED)
@@ -49,12 +55,21 @@ impl Reports {
         let mut session = session_in(target, database).map_err(failed)?;
         session.batch("CHECKPOINT;").map_err(failed)?;
         let is_first = self.answers.is_empty();
+        if is_first {
+            let pages = session.batch(LINE_PAGES).map_err(failed)?;
+            self.line_bytes = pages.scalar().map_or(0, Value::count) * 8192;
+        }
         let reports = options.queries.iter().filter(|query| query.is_report());
         for &query in reports.filter(|_| is_first) {
             let reply = session.batch(&query.text_at(1)).map_err(failed)?;
             self.answers.push((query, reply.rows));
         }
         Ok(())
+    }
+
+    /// Bytes that a cold report reads at least.
+    pub(super) fn cold_bytes(&self) -> u64 {
+        (self.line_bytes / 10 * 9).max(1)
     }
 
     /// Fails where a report gave something else than in the first database.

@@ -60,8 +60,10 @@ pub(super) fn check_cold(read: u64, least: u64) -> Result<(), StepError> {
         return Ok(());
     }
     Err(StepError::Failed(format!(
-        "a cold scan read {} from the files, less than the table has: it was not cold",
-        size_text(read)
+        "a cold scan read {} from the files, where {} at least are read with nothing in memory: it was not \
+         cold",
+        size_text(read),
+        size_text(least)
     )))
 }
 

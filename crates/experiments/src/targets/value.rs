@@ -65,6 +65,13 @@ impl Reply {
     }
 }
 
+/// Numbers of errors that show nothing about the data: 0 of a cancelled statement and of a lost connection,
+/// then memory, space in files, locks, backup devices, files of the system, the log.
+const RESOURCES: [u32; 28] = [
+    0, 701, 802, 823, 845, 1101, 1105, 1121, 1204, 1205, 1222, 1807, 3101, 3201, 3202, 3203, 3257,
+    3271, 5030, 5061, 5120, 5123, 5128, 5133, 5149, 8623, 8631, 9002,
+];
+
 /// Why a target did not do what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text}")]
@@ -90,6 +97,12 @@ impl TargetError {
         }
     }
 
+    /// Whether it shows nothing about the data: the statement was cancelled, or did not get memory, space, a
+    /// lock or a device.
+    pub(crate) fn is_of_resources(&self) -> bool {
+        RESOURCES.contains(&self.number)
+    }
+
     /// Number, level, state and text in one line.
     pub fn full(&self) -> String {
         match self.number {
@@ -98,6 +111,26 @@ impl TargetError {
                 "error {number}, level {}, state {}: {}",
                 self.level, self.state, self.text
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_shows_nothing_about_the_data_and_a_finding_of_a_check_does() {
+        let error = |number| TargetError {
+            number,
+            ..TargetError::other("")
+        };
+        assert!(TargetError::other("cancelled").is_of_resources());
+        for number in [701, 1105, 1205, 9002] {
+            assert!(error(number).is_of_resources(), "{number}");
+        }
+        for number in [824, 2511, 3183, 3189, 8928, 8939] {
+            assert!(!error(number).is_of_resources(), "{number}");
         }
     }
 }

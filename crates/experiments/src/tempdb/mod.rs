@@ -27,7 +27,7 @@ pub use options::{Layout, Options, Typed};
 
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Need, Session, Startup, Target, TargetError, Value};
-use crate::workloads::load::{ASSUMED_SESSION_BYTES, End, Load, Work};
+use crate::workloads::load::{ASSUMED_SESSION_BYTES, Load, Work};
 use crate::workloads::order_entry::IN_TEMPDB;
 use crate::workloads::place::{RunPlace, clear, failed, start_instance};
 use crate::workloads::prepared::{literal, session_in};
@@ -239,7 +239,7 @@ impl Experiment for Tempdb {
         let load = Load {
             database: DATABASE.to_owned(),
             sessions: setting.sessions,
-            end: End::Seconds(self.options.seconds),
+            end: self.options.end,
             rate: None,
             unit: "tables",
             looks_at_extents: false,
@@ -271,7 +271,7 @@ impl Experiment for Tempdb {
             session.batch("SELECT COUNT_BIG(*) FROM tempdb.sys.tables WHERE name LIKE '#t[_]%';");
         match left.map_err(failed)?.scalar().map_or(0, Value::count) {
             0 => Ok(()),
-            tables => Err(StepError::Failed(format!(
+            tables => Err(StepError::Violation(format!(
                 "{tables} temporary tables are left in tempdb"
             ))),
         }

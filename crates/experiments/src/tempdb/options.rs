@@ -2,6 +2,7 @@
 
 use crate::drives::{Place, Places};
 use crate::plugin::Start;
+use crate::workloads::load::End;
 use clap::Args;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::OptionsError;
@@ -115,6 +116,8 @@ pub struct Options {
     pub(super) flags: Vec<bool>,
     pub(super) places: Places,
     pub(super) seconds: f64,
+    /// When the load of a run ends: after those seconds.
+    pub(super) end: End,
     pub(super) total_bytes: u64,
 }
 
@@ -143,6 +146,7 @@ impl Options {
         } else {
             vec![Equal(1), Equal(2), Equal(4), Equal(8), Unequal, Added]
         };
+        let seconds = typed.seconds.unwrap_or(if quick { 1.0 } else { 20.0 });
         let options = Options {
             layouts: typed.files.unwrap_or(usual),
             sessions: typed
@@ -150,7 +154,8 @@ impl Options {
                 .unwrap_or_else(|| if quick { vec![1, 16] } else { vec![1, 16, 64] }),
             flags: flags.iter().map(|word| word == "on").collect(),
             places: typed.place.resolve(start)?,
-            seconds: typed.seconds.unwrap_or(if quick { 1.0 } else { 20.0 }),
+            seconds,
+            end: End::Seconds(seconds),
             total_bytes: typed
                 .total
                 .unwrap_or(if quick { 64 * MIB } else { 256 * MIB }),

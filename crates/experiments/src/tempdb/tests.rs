@@ -1,14 +1,17 @@
 //! The experiment with the engine.
 
 use super::*;
-use crate::testing::{made, run_blocks};
+use crate::testing::{made, run_made};
+use crate::workloads::load::End;
 
 #[test]
 fn equal_files_and_an_added_one_are_compared() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let words = "--files 1,unequal,added --sessions 4 --seconds 0.3 --total 60MB";
-    let results = run_blocks::<Tempdb>(&out, words);
+    let words = "--files 1,unequal,added --sessions 4 --total 60MB";
+    let mut tempdb = made::<Tempdb>(&out, words).unwrap();
+    tempdb.options.end = End::Units(200);
+    let results = run_made(&out, tempdb);
     let keys: Vec<&str> = results
         .levels
         .iter()

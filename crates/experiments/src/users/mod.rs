@@ -36,7 +36,7 @@ use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError};
 use crate::workloads::attached::{attach_copies, detach};
 use crate::workloads::latched;
-use crate::workloads::load::{ASSUMED_SESSION_BYTES, End, Load, Work};
+use crate::workloads::load::{ASSUMED_SESSION_BYTES, Load, Work};
 use crate::workloads::order_entry::conditions::{self, Moment, Totals};
 use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
 use crate::workloads::place::{RunPlace, clear, failed};
@@ -134,7 +134,10 @@ impl Users {
             &mut live,
         )?;
         let broken = conditions::broken(target, &place.name, population.scale, Moment::Loaded);
-        refuse(&broken.map_err(failed)?)?;
+        let broken = broken.map_err(failed)?;
+        if !broken.is_empty() {
+            return Err(StepError::Violation(broken.join("; ")));
+        }
         detach(self.target.as_mut(), &place)?;
         self.prepared.push((files, place));
         Ok(())
@@ -179,7 +182,7 @@ impl Users {
         let load = Load {
             database: database.to_owned(),
             sessions: setting.users,
-            end: End::Seconds(self.options.seconds),
+            end: self.options.end,
             rate: None,
             unit: "transactions",
             looks_at_extents: false,
@@ -383,6 +386,10 @@ impl Experiment for Users {
         ));
         limits.extend([latched::FEW_PROCESSORS, NOT_SQL_SERVER].map(str::to_owned));
         limits
+    }
+
+    fn warnings(&self, results: &Results) -> Vec<String> {
+        section::skipped_note(results).into_iter().collect()
     }
 
     fn sections(&self, results: &Results) -> Vec<Section> {

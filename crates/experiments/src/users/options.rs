@@ -2,7 +2,8 @@
 
 use crate::drives::{Place, Places};
 use crate::plugin::Start;
-use crate::workloads::order_entry::{Calling, Churn, HotRows, Manner, Scale};
+use crate::workloads::load::End;
+use crate::workloads::order_entry::{Calling, Churn, HotRows, Manner, Scale, seconds_a_new_order};
 use clap::Args;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::OptionsError;
@@ -14,6 +15,9 @@ const MIB: u64 = 1 << 20;
 const MOST_USERS: u32 = 2000;
 /// Users that are specified for each warehouse.
 const USERS_A_WAREHOUSE: u32 = 10;
+/// New orders that a run is expected to have, at least: one without any has no figures, and leaving it out
+/// makes the others look better.
+const LEAST_NEW_ORDERS: f64 = 10.0;
 /// Bytes that a second of load adds, at most: the files have space for it without growing.
 const GROWTH_BYTES_A_SECOND: u64 = 2 * MIB;
 
@@ -100,6 +104,8 @@ pub struct Options {
     pub(super) scale: Scale,
     part: u32,
     pub(super) seconds: f64,
+    /// When the load of a run ends: after those seconds.
+    pub(super) end: End,
     pub(super) keying: Keying,
     pub(super) calling: Calling,
     pub(super) hot_rows: HotRows,
@@ -131,6 +137,7 @@ impl Options {
     /// What was typed, with defaults for the rest.
     pub fn of(typed: Typed, start: &Start) -> Result<Options, OptionsError> {
         let quick = start.is_quick;
+        let seconds = typed.seconds.unwrap_or(if quick { 1.5 } else { 60.0 });
         let options = Options {
             users: typed.users.unwrap_or_else(|| {
                 if quick {
@@ -155,7 +162,8 @@ impl Options {
                 part_of(typed.part)?,
             ),
             part: typed.part.unwrap_or(1),
-            seconds: typed.seconds.unwrap_or(if quick { 1.5 } else { 60.0 }),
+            seconds,
+            end: End::Seconds(seconds),
             keying: typed.pace.unwrap_or(Keying::None),
             calling: typed.calls.unwrap_or(Calling::Procedures),
             hot_rows: typed.hot_rows.unwrap_or(HotRows::Packed),
@@ -193,7 +201,24 @@ impl Options {
         if self.log_bytes < 16 * MIB {
             return refuse("--log must be at least 16MB");
         }
-        Ok(())
+        self.check_pace()
+    }
+
+    /// Users who key in and think begin a new order every 48 s: few of them need long runs.
+    fn check_pace(&self) -> Result<(), OptionsError> {
+        let least = self.users.iter().min().copied().unwrap_or(1);
+        let each_s = seconds_a_new_order();
+        let needed_s = LEAST_NEW_ORDERS * each_s / f64::from(least.max(1));
+        if self.keying == Keying::None || self.seconds >= needed_s {
+            return Ok(());
+        }
+        let noun = if least == 1 { "user" } else { "users" };
+        Err(OptionsError(format!(
+            "--pace spec with {least} {noun} needs --seconds {:.0}: a user begins a new order every \
+             {each_s:.0} s on average, and a run needs about {LEAST_NEW_ORDERS} of them; or give more users, \
+             such as --users 50,100",
+            (needed_s / 10.0).ceil() * 10.0
+        )))
     }
 
     /// What is varied, users first: the scalability law is fitted along them.

@@ -7,7 +7,9 @@ use crate::workloads::page_latches;
 use furrow_lab::design::cells;
 use furrow_lab::experiment::{StepError, histogram_of, new_histogram};
 use furrow_lab::report::words::count;
-use furrow_lab::results::{Chart, Curve, Panel, Point, Results, Run, Section, SheetTable};
+use furrow_lab::results::{
+    Chart, Curve, LevelResult, Panel, Point, Results, Run, Section, SheetTable,
+};
 
 /// The name of the record in `Run::extra`.
 const RECORD: &str = "order entry";
@@ -36,7 +38,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         options.deviations().join(" ")
     ));
     let modelled = latch_model::section(results, &modelled(options));
-    let asked = asked_in_all(results);
+    let asked = asked_in(results.runs.iter());
     let mut found = vec![
         Section {
             heading: "Users and data files".to_owned(),
@@ -63,7 +65,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
                 what \
                       sessions had got"
                 .to_owned(),
-            text: asked.skipped_note().into_iter().collect(),
+            text: skipped_note(results).into_iter().collect(),
             charts: Vec::new(),
             tables: vec![asked.table(options.scale.warehouses)],
         },
@@ -237,10 +239,10 @@ fn latch_finding(results: &Results) -> String {
     )
 }
 
-/// What sessions asked for in all good runs together.
-fn asked_in_all(results: &Results) -> Asked {
+/// What sessions asked for in the good ones of these runs together.
+fn asked_in<'a>(runs: impl Iterator<Item = &'a Run>) -> Asked {
     let mut sum = Asked::default();
-    for run in results.runs.iter().filter(|run| run.status.is_good()) {
+    for run in runs.filter(|run| run.status.is_good()) {
         if let Some(asked) = asked(run) {
             sum.add(&asked);
         }
@@ -248,10 +250,50 @@ fn asked_in_all(results: &Results) -> Asked {
     sum
 }
 
+/// The level at which the largest share of the districts had no order to deliver, in a sentence where that
+/// share has to be reported. Other levels may have none: all runs together hide it.
+pub(super) fn skipped_note(results: &Results) -> Option<String> {
+    let of_level = |level: &LevelResult| {
+        let asked = asked_in(results.good_runs(&level.level));
+        (level.level.clone(), asked)
+    };
+    let levels = results.levels.iter().map(of_level);
+    let share = |asked: &Asked| asked.skipped_share();
+    let most = levels.max_by(|a, b| share(&a.1).total_cmp(&share(&b.1)));
+    most.and_then(|(level, asked)| asked.skipped_note(&level))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::workloads::order_entry::Churn;
+
+    #[test]
+    fn deliveries_without_orders_are_noted_with_their_level_although_all_runs_together_have_few() {
+        let mut results = Results::default();
+        for (level, delivered, skipped) in [("1", 5000, 0), ("600", 970, 30)] {
+            let asked = Asked {
+                delivered,
+                skipped,
+                ..Asked::default()
+            };
+            let mut run = Run {
+                level: level.to_owned(),
+                ..Run::default()
+            };
+            keep(&mut run, &asked).unwrap();
+            results.runs.push(run);
+            results.levels.push(LevelResult {
+                level: level.to_owned(),
+                ..LevelResult::default()
+            });
+        }
+        assert!(asked_in(results.runs.iter()).skipped_share() < 0.01);
+        let note = skipped_note(&results).unwrap();
+        assert!(note.contains("3.0% of the districts at 600:"), "{note}");
+        results.runs.pop();
+        assert_eq!(skipped_note(&results), None);
+    }
 
     #[test]
     fn one_user_is_not_called_users() {

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::targets::Value;
-use crate::testing::{Spoiled, made, run_blocks, runner_of};
+use crate::testing::{Spoiled, made, run_blocks, run_made, runner_of};
+use crate::workloads::load::End;
 use furrow_io::SystemVolume;
 use furrow_lab::results::RunStatus;
 use furrow_lab::runner::Stop;
@@ -12,9 +13,11 @@ use std::sync::atomic::{AtomicU32, Ordering};
 fn users_on_one_and_two_files_are_compared_and_every_run_is_checked() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let words =
-        "--users 1,6 --files 1,2 --churn tempdb --warehouses 2 --part 100 --seconds 0.4 --log 32MB";
-    let results = run_blocks::<Users>(&out, words);
+    let words = "--users 1,6 --files 1,2 --churn tempdb --warehouses 2 --part 100 --log 32MB";
+    let mut users = made::<Users>(&out, words).unwrap();
+    // A deck of 23 transactions for each of six users: every run has new orders.
+    users.options.end = End::Units(6 * 23);
+    let results = run_made(&out, users);
     assert_eq!(results.levels.len(), 4);
     assert_eq!(results.experiment.response.name, "new orders per minute");
     for run in &results.runs {
@@ -35,10 +38,9 @@ fn users_on_one_and_two_files_are_compared_and_every_run_is_checked() {
     for run in &results.runs {
         let record = &run.extra["MODEL of the busiest allocation latch"];
         assert!(record["measured_mean_hold_us"].as_f64().unwrap() > 0.0);
-        assert!(
-            record["measured_holds_per_s"].as_f64().unwrap() > 10.0,
-            "each churn allocates"
-        );
+        let rate = record["measured_holds_per_s"].as_f64().unwrap();
+        let holds = rate * run.seconds.unwrap();
+        assert!(holds > 10.0, "each churn allocates: {holds}");
     }
     let page = furrow_lab::report::render(&results);
     assert!(
@@ -61,14 +63,29 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(refused("--churn maybe").contains("write off, on"));
     assert!(refused("--pace slow").contains("write none or spec"));
     assert!(refused("--pool 1MB").contains("--pool"));
+    // A quick run lasts 1.5 s, and keying in takes 2 s at least.
+    let few = refused("--pace spec");
+    assert!(few.contains("with 1 user needs --seconds 480:"), "{few}");
+    let few = refused("--users 1,50 --pace spec --seconds 60");
+    assert!(few.contains("with 1 user needs --seconds 480:"), "{few}");
+    let few = refused("--users 4,50 --pace spec --seconds 60");
+    assert!(few.contains("with 4 users needs --seconds 120:"), "{few}");
+    for words in [
+        "--users 10,50 --pace spec --seconds 600",
+        "--users 1,50 --pace spec --seconds 480",
+        "--users 1,50 --seconds 0.5",
+    ] {
+        assert!(made::<Users>(dir.path(), words).is_ok(), "{words}");
+    }
 }
 
 #[test]
 fn a_broken_condition_fails_the_run_for_good_and_its_files_stay() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let words = "--users 1,2 --files 1 --churn off --part 100 --seconds 0.4 --log 32MB";
+    let words = "--users 1,2 --files 1 --churn off --part 100 --log 32MB";
     let mut users = made::<Users>(&out, words).unwrap();
+    users.options.end = End::Units(2 * 23);
     // Checked once after the load of the tables; the run that checks it next finds a gap, and no later one.
     let checks = AtomicU32::new(0);
     users.target = Box::new(Spoiled::new(move |text, reply| {
@@ -107,6 +124,25 @@ fn a_broken_condition_fails_the_run_for_good_and_its_files_stay() {
 }
 
 #[test]
+fn tables_that_are_broken_when_they_are_loaded_end_the_experiment_and_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let words = "--users 1,2 --files 1 --churn off --part 100 --log 32MB";
+    let mut users = made::<Users>(&out, words).unwrap();
+    users.target = Box::new(Spoiled::new(|text, reply| {
+        if text.contains("MAX(no_o_id) - MIN(no_o_id) + 1 <> COUNT(*)") {
+            reply.rows[0][0] = Value::Int(1);
+        }
+    }));
+    let mut runner = runner_of(&out, &users);
+    let ended = runner.run(&mut users, &mut |_| {}).unwrap_err().to_string();
+    assert!(ended.contains("condition 3 ("), "{ended}");
+    let (_, kept) = ended.split_once("its files stay in ").unwrap();
+    let data = std::path::Path::new(kept).join("data1.mdf");
+    assert!(SystemVolume::new().exists(&data).unwrap(), "{ended}");
+}
+
+#[test]
 fn prepared_databases_are_forecast_apart_from_the_run() {
     let dir = tempfile::tempdir().unwrap();
     let users = made::<Users>(dir.path(), "--users 1,2 --files 1,4 --churn off").unwrap();
@@ -126,8 +162,8 @@ fn the_report_names_how_the_load_deviates() {
         let users = made::<Users>(dir.path(), words).unwrap();
         users.options.deviations().join(" ")
     };
-    let many = "--users 1,600 --files 1 --warehouses 10 --pace spec --part 10 --hot-rows padded \
-                --churn tempdb";
+    let many = "--users 1,600 --files 1 --warehouses 10 --pace spec --seconds 480 --part 10 \
+                --hot-rows padded --churn tempdb";
     let text = deviations(many);
     for part in [
         "Up to 600 users work on 10 warehouses: 10 on each",
@@ -139,7 +175,8 @@ fn the_report_names_how_the_load_deviates() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
-    let text = deviations("--users 1,100 --files 1 --warehouses 10 --pace spec --churn off");
+    let text =
+        deviations("--users 1,100 --files 1 --warehouses 10 --pace spec --seconds 480 --churn off");
     for part in [
         "Up to",
         "5,000 bytes",

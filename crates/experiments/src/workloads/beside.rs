@@ -19,13 +19,16 @@ use hdrhistogram::Histogram;
 use parking_lot::Mutex;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// Users alone, and users beside the statement; any other phase counts for neither.
 const PHASES: usize = 2;
 const ALONE: usize = 0;
 const BESIDE: usize = 1;
 const UNCOUNTED: usize = PHASES;
+
+/// Seconds that users work alone at most before one of their transactions counts.
+const MOST_ALONE_S: f64 = 60.0;
 
 /// The rows that the statement gave, those of each session.
 pub(crate) type Answers = Arc<Mutex<Vec<Vec<Vec<Value>>>>>;
@@ -56,6 +59,8 @@ pub(crate) struct Statement<'a> {
     pub(crate) sessions: u32,
     /// What users do.
     pub(crate) work: &'a dyn Work,
+    /// What an error of the statement is to the run: `failed`, or `wrong` where the statement checks data.
+    pub(crate) failure: fn(TargetError) -> StepError,
 }
 
 /// Users add 1 to a row of [`BUSY`] again and again.
@@ -87,10 +92,16 @@ impl Job for BusyRow {
 struct Shared {
     stop: AtomicBool,
     phase: AtomicUsize,
+    /// Transactions of users that count as alone.
+    alone: AtomicU64,
+    /// Whether a user has ended with an error.
+    has_failed: AtomicBool,
     /// Sessions that have not run the statement to its end.
     left: AtomicUsize,
     /// When the first session began the statement, and when the last one had ended it.
     span: Mutex<(Option<Moment>, Option<Moment>)>,
+    /// The first error of the statement.
+    error: Mutex<Option<TargetError>>,
 }
 
 impl Shared {
@@ -98,8 +109,11 @@ impl Shared {
         Shared {
             stop: AtomicBool::new(false),
             phase: AtomicUsize::new(UNCOUNTED),
+            alone: AtomicU64::new(0),
+            has_failed: AtomicBool::new(false),
             left: AtomicUsize::new(sessions as usize),
             span: Mutex::new((None, None)),
+            error: Mutex::new(None),
         }
     }
 
@@ -161,6 +175,10 @@ impl Job for TimedJob {
     fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError> {
         self.shared.begin();
         let done = self.job.next(session, most);
+        if let Err(error) = &done {
+            let mut first = self.shared.error.lock();
+            first.get_or_insert_with(|| error.clone());
+        }
         self.shared.end();
         done
     }
@@ -182,6 +200,30 @@ impl Job for Asking {
 
 type Latencies = [Histogram<u64>; PHASES];
 
+/// Works until the users are to end; the latencies by phase.
+fn work_as_user(
+    session: &mut dyn Session,
+    job: &mut dyn Job,
+    shared: &Shared,
+) -> Result<Latencies, TargetError> {
+    let other = |e: hdrhistogram::CreationError| TargetError::other(e.to_string());
+    let mut latencies = [
+        new_histogram().map_err(other)?,
+        new_histogram().map_err(other)?,
+    ];
+    while !shared.stop.load(Ordering::Relaxed) {
+        let (begun, phase) = (Moment::now(), shared.phase.load(Ordering::Relaxed));
+        job.next(session, 1)?;
+        if let Some(of_phase) = latencies.get_mut(phase) {
+            of_phase.saturating_record(begun.elapsed_us().max(1));
+        }
+        if phase == ALONE {
+            shared.alone.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    Ok(latencies)
+}
+
 struct Users {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<Result<Latencies, TargetError>>>,
@@ -198,19 +240,11 @@ impl Users {
             let mut job = statement.work.open(user, session.as_mut())?;
             let shared = Arc::clone(&users.shared);
             let body = move || {
-                let other = |e: hdrhistogram::CreationError| TargetError::other(e.to_string());
-                let mut latencies = [
-                    new_histogram().map_err(other)?,
-                    new_histogram().map_err(other)?,
-                ];
-                while !shared.stop.load(Ordering::Relaxed) {
-                    let (begun, phase) = (Moment::now(), shared.phase.load(Ordering::Relaxed));
-                    job.next(session.as_mut(), 1)?;
-                    if let Some(of_phase) = latencies.get_mut(phase) {
-                        of_phase.saturating_record(begun.elapsed_us().max(1));
-                    }
+                let worked = work_as_user(session.as_mut(), job.as_mut(), &shared);
+                if worked.is_err() {
+                    shared.has_failed.store(true, Ordering::Relaxed);
                 }
-                Ok(latencies)
+                worked
             };
             let thread = spawn_named(format!("user {user}"), body);
             users
@@ -218,6 +252,29 @@ impl Users {
                 .push(thread.map_err(|e| TargetError::other(e.to_string()))?);
         }
         Ok(users)
+    }
+
+    /// Lets users work alone: for so many seconds, and until one of their transactions counts, so that there
+    /// is a rate to compare with. Gives the seconds that it took.
+    fn alone(&self, least_s: f64, is_cancelled: &dyn Fn() -> bool) -> Result<f64, StepError> {
+        let begun = Moment::now();
+        let took_s = || begun.elapsed_us() as f64 / 1e6;
+        self.shared.phase.store(ALONE, Ordering::Relaxed);
+        let is_enough = || {
+            let has_rate = self.shared.alone.load(Ordering::Relaxed) > 0;
+            // The error of a user ends the run.
+            let has_failed = self.shared.has_failed.load(Ordering::Relaxed);
+            took_s() >= least_s && (has_rate || has_failed || took_s() >= MOST_ALONE_S)
+        };
+        while !self.threads.is_empty() && !is_enough() {
+            if is_cancelled() {
+                return Err(StepError::Cancelled);
+            }
+            sleep(Duration::from_millis(10));
+        }
+        let alone_s = took_s();
+        self.shared.phase.store(UNCOUNTED, Ordering::Relaxed);
+        Ok(alone_s)
     }
 
     /// Ends the users; their latencies by phase.
@@ -265,16 +322,7 @@ pub(crate) fn run_keeping(
 ) -> Result<Run, StepError> {
     let users = Users::start(target, statement).map_err(failed)?;
     let shared = Arc::clone(&users.shared);
-    let begun = Moment::now();
-    shared.phase.store(ALONE, Ordering::Relaxed);
-    while statement.users > 0 && begun.elapsed_us() as f64 / 1e6 < statement.alone_s {
-        if context.is_cancelled() {
-            return Err(StepError::Cancelled);
-        }
-        sleep(Duration::from_millis(10));
-    }
-    let alone_s = begun.elapsed_us() as f64 / 1e6;
-    shared.phase.store(UNCOUNTED, Ordering::Relaxed);
+    let alone_s = users.alone(statement.alone_s, &|| context.is_cancelled())?;
     let load = Load {
         database: statement.database.to_owned(),
         sessions: statement.sessions,
@@ -292,7 +340,13 @@ pub(crate) fn run_keeping(
     };
     let worked = load::run(target, &load, &timed, context);
     let latencies = users.end();
-    let (worked, latencies) = (worked?, latencies.map_err(failed)?);
+    let error = shared.error.lock().take();
+    let worked = match (worked, error) {
+        // The load has the text of the error alone.
+        (Err(StepError::Failed(_)), Some(error)) => return Err((statement.failure)(error)),
+        (worked, _) => worked?,
+    };
+    let latencies = latencies.map_err(failed)?;
     let mut run = Run::default();
     figures::fill(&mut run, &worked, word, word, statement.volumes);
     run.response = Some(worked.seconds);
@@ -302,8 +356,11 @@ pub(crate) fn run_keeping(
         let kept = beside.len() as f64 / shared.seconds().max(1e-6);
         let p99 = |latency: &Histogram<u64>| latency.value_at_quantile(0.99) as f64 / 1e3;
         run.commits_per_s = Some(kept);
+        // Users that did nothing alone have no rate of which a part could be kept.
+        let share = (rate > 0.0).then(|| 100.0 * kept / rate);
+        run.figures
+            .extend(share.map(|share| Figure::higher("users' commits kept", "%", share)));
         run.figures.extend([
-            Figure::higher("users' commits kept", "%", 100.0 * kept / rate.max(1e-6)),
             Figure::neutral("users' commits alone", "commits/s", rate),
             Figure::lower("users' p99", "ms", p99(beside)),
             Figure::neutral("users' p99 alone", "ms", p99(alone)),
@@ -325,6 +382,52 @@ mod tests {
             self.1.lock().push(self.0.phase.load(Ordering::Relaxed));
             sleep(Duration::from_millis(2));
             Ok(1)
+        }
+    }
+
+    /// A transaction that takes longer than users are to be alone, or fails.
+    struct Slow {
+        is_broken: bool,
+    }
+
+    impl Work for Slow {
+        fn open(&self, _place: u32, _: &mut dyn Session) -> Result<Box<dyn Job>, TargetError> {
+            let is_broken = self.is_broken;
+            Ok(Box::new(Slow { is_broken }))
+        }
+    }
+
+    impl Job for Slow {
+        fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+            sleep(Duration::from_millis(60));
+            match self.is_broken {
+                true => Err(TargetError::other("broken")),
+                false => Ok(1),
+            }
+        }
+    }
+
+    #[test]
+    fn users_are_alone_until_one_of_their_transactions_counts_or_one_has_failed() {
+        for is_broken in [false, true] {
+            let target = Recorded::default();
+            let statement = Statement {
+                text: String::new(),
+                database: "d",
+                users: 1,
+                alone_s: 0.001,
+                volumes: &[],
+                sessions: 1,
+                work: &Slow { is_broken },
+                failure: failed,
+            };
+            let users = Users::start(&target, &statement).unwrap();
+            let (cancel, shared) = (AtomicBool::new(false), Arc::clone(&users.shared));
+            let alone_s = users.alone(statement.alone_s, &|| cancel.load(Ordering::Relaxed));
+            let alone_s = alone_s.unwrap();
+            assert!(alone_s < MOST_ALONE_S, "{alone_s}");
+            assert_eq!(shared.alone.load(Ordering::Relaxed) > 0, !is_broken);
+            assert_eq!(users.end().is_err(), is_broken);
         }
     }
 

@@ -221,9 +221,12 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
     let hottest = levels
         .iter()
         .min_by(|a, b| a.busiest.full_at().total_cmp(&b.busiest.full_at()))?;
+    let waited = levels
+        .iter()
+        .max_by(|a, b| a.waited_ms.total_cmp(&b.waited_ms))?;
     Some(Section {
         heading: "Modelled cost of the allocation latch".to_owned(),
-        finding: finding(hottest, results.environment.cpu_count),
+        finding: finding((waited, hottest), results.environment.cpu_count),
         text: vec![
             "Measured: how often the latch of each PFS, GAM and SGAM page was taken UP or EX, and how long \
              it was held. Utilisation is the one times the other. Readers of these pages are not counted."
@@ -241,31 +244,37 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
     })
 }
 
-fn finding(hottest: &Level<'_>, cpus: Option<u32>) -> String {
+/// What was measured at the level whose sessions waited most, then the model of the latch that would be full
+/// first: these may be two levels.
+fn finding((waited, hottest): (&Level<'_>, &Level<'_>), cpus: Option<u32>) -> String {
     let busiest = &hottest.busiest;
     let here = format!(
         "with {:.1} processors in use, sessions waited {:.1} ms in a second of load, {:.1}% of their time, \
          for latches of PFS, GAM and SGAM pages",
-        busiest.processors(),
-        hottest.waited_ms,
-        100.0 * hottest.share()
+        waited.busiest.processors(),
+        waited.waited_ms,
+        100.0 * waited.share()
     );
     // A load that would hold the latch all the time on none of the modelled machines contends on no machine.
     let largest = PROCESSORS.last().map_or(0.0, |&n| f64::from(n));
     let is_small = cpus.is_none_or(|n| n < FEW_PROCESSORS)
         && busiest.processors() < SELDOM * busiest.full_at()
         && busiest.full_at() <= largest;
-    let verdict = if hottest.waited_ms >= LEAST_WAIT_MS {
+    let verdict = if waited.waited_ms >= LEAST_WAIT_MS {
         format!("Contention for allocation pages is measured here: {here}")
     } else if is_small {
         format!("This machine cannot show contention for allocation pages: {here}")
     } else {
         format!("Sessions hardly waited for allocation pages: {here}")
     };
+    let at = match waited.of == hottest.of {
+        true => String::new(),
+        false => format!(" at {}", hottest.of.level),
+    };
     format!(
-        "{verdict} ({}). {MODEL}the busiest of these latches, of page {}, would be held all the time with {} \
-         processors in use",
-        hottest.of.level,
+        "{verdict} ({}). {MODEL}the busiest of these latches, of page {}{at}, would be held all the time \
+         with {} processors in use",
+        waited.of.level,
         busiest.page,
         count(busiest.full_at().round().max(1.0) as u64)
     )

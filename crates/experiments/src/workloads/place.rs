@@ -111,6 +111,14 @@ pub fn failed(error: TargetError) -> StepError {
     StepError::Failed(error.full())
 }
 
+/// The same of a statement that checks data: what is not for want of a resource is a wrong result.
+pub(crate) fn wrong(error: TargetError) -> StepError {
+    match error.is_of_resources() {
+        true => failed(error),
+        false => StepError::Violation(error.full()),
+    }
+}
+
 /// Stops the target and removes what the run made.
 pub fn clear(target: &mut dyn Target, context: &mut RunContext<'_>) -> Result<(), StepError> {
     let stopped = target.stop();

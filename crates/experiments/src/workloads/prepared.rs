@@ -4,7 +4,7 @@
 //! A row of the large table has some 1,900 bytes: a key, a random identifier, a number, and a text of which a
 //! quarter is random and the rest repeats. Four rows lie on a page.
 
-use super::place::{RunPlace, failed};
+use super::place::{RunPlace, failed, wrong};
 use crate::drives::Places;
 use crate::targets::{DatabaseLayout, Session, Startup, Target, TargetError, Value, quoted};
 use furrow_lab::experiment::{RunContext, StepError};
@@ -128,7 +128,7 @@ pub(crate) fn session_in(
     Ok(session)
 }
 
-/// Fails where the large table of a database does not have its rows.
+/// Finds a wrong result where the large table of a database does not have its rows.
 pub(crate) fn verify_rows(
     target: &dyn Target,
     database: &str,
@@ -136,11 +136,11 @@ pub(crate) fn verify_rows(
 ) -> Result<(), StepError> {
     let mut session = session_in(target, database).map_err(failed)?;
     let text = format!("SELECT COUNT_BIG(*) FROM {TABLE} WITH (INDEX (1));");
-    let reply = session.batch(&text).map_err(failed)?;
+    let reply = session.batch(&text).map_err(wrong)?;
     let (found, wanted) = (reply.scalar().map_or(0, Value::count), contents.rows());
     match found == wanted {
         true => Ok(()),
-        false => Err(StepError::Failed(format!(
+        false => Err(StepError::Violation(format!(
             "{TABLE} in {database} holds {found} rows where {wanted} were inserted"
         ))),
     }

@@ -129,7 +129,11 @@ fn carry_out(
     clear_line(&view);
     let text = summary(&results, Style::of_stdout(), Some(&start.out_dir));
     print(&text)?;
-    let code = ended(stop, &results, &go_on(options, &start.out_dir))?;
+    let go_on = match runner.has_open_run() {
+        true => format!("; {}", go_on(options, &start.out_dir)),
+        false => String::new(),
+    };
+    let code = ended(stop, &results, &go_on)?;
     Ok((code, results))
 }
 
@@ -249,6 +253,7 @@ fn go_on(options: &RunArguments, out_dir: &Path) -> String {
     )
 }
 
+/// The exit code. `go_on` follows a text where a resume would run anything.
 fn ended(stop: Stop, results: &Results, go_on: &str) -> Result<u8, Failure> {
     let failed = results.runs.iter().rev().find(|run| !run.status.is_good());
     let failed = failed.map(|run| {
@@ -262,26 +267,26 @@ fn ended(stop: Stop, results: &Results, go_on: &str) -> Result<u8, Failure> {
         Stop::Finished => match failed {
             None => Ok(0),
             Some(why) => {
-                let text = format!("not every run has figures: {why}; {go_on}");
+                let text = format!("not every run has figures: {why}{go_on}");
                 Err(Failure::new(FAILED, text))
             }
         },
         // Other than a run that was not begun, one that failed has nothing to do with the time.
         Stop::Deadline if results.runs.iter().any(is_failed) => Err(Failure::new(
             FAILED,
-            format!("{}; {}; {go_on}", stop.words(), failed.unwrap_or_default()),
+            format!("{}; {}{go_on}", stop.words(), failed.unwrap_or_default()),
         )),
         Stop::Deadline => {
-            print(&format!("{}; {go_on}\n", stop.words()))?;
+            print(&format!("{}{go_on}\n", stop.words()))?;
             Ok(0)
         }
-        Stop::Cancelled => Err(Failure::new(INTERRUPTED, format!("interrupted; {go_on}"))),
+        Stop::Cancelled => Err(Failure::new(INTERRUPTED, format!("interrupted{go_on}"))),
         Stop::Failures => Err(Failure::new(
             FAILED,
-            format!("{}: {}; {go_on}", stop.words(), failed.unwrap_or_default()),
+            format!("{}: {}{go_on}", stop.words(), failed.unwrap_or_default()),
         )),
         Stop::Space | Stop::Volume => {
-            Err(Failure::new(REFUSED, format!("{}; {go_on}", stop.words())))
+            Err(Failure::new(REFUSED, format!("{}{go_on}", stop.words())))
         }
     }
 }

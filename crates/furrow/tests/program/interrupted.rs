@@ -1,8 +1,12 @@
 //! Ctrl-C and `kill -9`: what is left, and that the experiment goes on.
 
 use super::*;
+use furrow_lab::journal::{FILE_NAME, History, read};
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
+
+/// Kills that may come too late on a busy machine.
+const TRIES: u32 = 8;
 
 /// Starts the experiment and waits until run `run` measures.
 fn started(target: &Path, run: u32) -> Child {
@@ -33,19 +37,38 @@ fn resumed(target: &Path) -> Output {
     run(&["lab", "run", "--plain", "--resume", text(target)])
 }
 
+/// The run that the journal of a killed experiment shows under way.
+fn under_way(target: &Path) -> Option<u32> {
+    let lines = read(&SystemVolume::new(), target).unwrap();
+    let history = History::of(&target.join(FILE_NAME), &lines).unwrap();
+    let mut runs = history.runs.iter();
+    let (id, _) = runs.find(|(_, run)| !run.ended)?;
+    Some(*id)
+}
+
+/// Kills an experiment in the middle of a run; the directory and the run. The program goes on while the test
+/// is not scheduled: a kill between two runs, or behind the last one, does not count.
+fn killed_in_a_run(dir: &Path) -> (PathBuf, u32) {
+    for attempt in 1..=TRIES {
+        let target = dir.join(format!("out{attempt}"));
+        let mut child = started(&target, 3);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let left = names(&target);
+        let has_files = left.iter().any(|name| name.starts_with("lab_"));
+        if let Some(run) = under_way(&target).filter(|_| has_files) {
+            assert!(!left.contains(&"results.json".to_string()), "{left:?}");
+            return (target, run);
+        }
+        eprintln!("attempt {attempt}: killed too late: {left:?}");
+    }
+    panic!("{TRIES} kills were all too late");
+}
+
 #[test]
 fn a_killed_experiment_goes_on_and_clears_away_what_the_kill_left() {
     let dir = tempfile::tempdir().unwrap();
-    let target = dir.path().join("out");
-    let mut child = started(&target, 3);
-    child.kill().unwrap();
-    child.wait().unwrap();
-    let left = names(&target);
-    assert!(
-        left.iter().any(|name| name.starts_with("lab_")),
-        "the run's files are there: {left:?}"
-    );
-    assert!(!left.contains(&"results.json".to_string()));
+    let (target, killed) = killed_in_a_run(dir.path());
 
     let output = resumed(&target);
     assert_eq!(output.status.code(), Some(0), "{}", err(&output));
@@ -69,7 +92,7 @@ fn a_killed_experiment_goes_on_and_clears_away_what_the_kill_left() {
         results
             .deviations
             .iter()
-            .any(|d| d.kind == "interrupted" && d.run == Some(3))
+            .any(|d| d.kind == "interrupted" && d.run == Some(killed))
     );
     assert_eq!(results.plan.seed, 5);
     assert!(
@@ -146,21 +169,34 @@ fn blocks_are_added_to_an_experiment_that_could_not_tell() {
     assert_eq!(output.status.code(), Some(4), "{}", err(&output));
 }
 
+/// Interrupts an experiment by Ctrl-C before it has finished; its directory.
+fn interrupted(dir: &Path) -> PathBuf {
+    for attempt in 1..=TRIES {
+        let target = dir.join(format!("out{attempt}"));
+        let mut child = started(&target, 2);
+        let id = child.id().to_string();
+        assert!(
+            Command::new("kill")
+                .args(["-INT", &id])
+                .status()
+                .unwrap()
+                .success()
+        );
+        let status = child.wait().unwrap();
+        // It went on while the test was not scheduled.
+        let is_late = status.code() == Some(0) && results(&target).plan.blocks_done == 2;
+        if !is_late {
+            assert_eq!(status.code(), Some(130));
+            return target;
+        }
+    }
+    panic!("{TRIES} signals were all too late");
+}
+
 #[test]
 fn ctrl_c_removes_the_run_under_way_tells_how_to_go_on_and_ends_with_130() {
     let dir = tempfile::tempdir().unwrap();
-    let target = dir.path().join("out");
-    let mut child = started(&target, 2);
-    let id = child.id().to_string();
-    assert!(
-        Command::new("kill")
-            .args(["-INT", &id])
-            .status()
-            .unwrap()
-            .success()
-    );
-    let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(130));
+    let target = interrupted(dir.path());
     assert_eq!(names(&target), LEFT);
     assert!(results(&target).plan.stopped_because.contains("operator"));
     let output = resumed(&target);
@@ -212,6 +248,7 @@ fn ctrl_c_and_sigterm_end_a_join_that_gives_no_rows() {
         assert_eq!(child.wait().unwrap().code(), Some(130), "{signal}");
         let took = at.elapsed();
         println!("{signal}: ended within {took:?}");
-        assert!(took.as_secs() < 5, "{signal}: {took:?}");
+        // The join itself takes years.
+        assert!(took.as_secs() < 60, "{signal}: {took:?}");
     }
 }

@@ -225,6 +225,12 @@ pub trait Experiment {
         None
     }
 
+    /// Sentences for the top of the report, about what its runs recorded: what has to be known before the
+    /// figures are read.
+    fn warnings(&self, _results: &Results) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Sections of the report that this experiment alone has, derived from what its runs recorded in
     /// [`Run::extra`] and [`Run::figures`].
     fn sections(&self, _results: &Results) -> Vec<Section> {

@@ -104,13 +104,13 @@ pub enum Event {
         /// The figures.
         record: Box<Run>,
     },
-    /// A run found a wrong result of the engine: it counts as failed, however it ends.
+    /// A wrong result of the engine was found. The run that found it counts as failed, however it ends.
     Violation {
-        /// The run.
-        run: u32,
+        /// The run; `None` where it was found while what all runs share was created.
+        run: Option<u32>,
         /// What was wrong, and where the evidence is.
         text: String,
-        /// Files and directories that stay as evidence: the experiment owns them no more.
+        /// What stays as evidence: the experiment owns it no more.
         kept: Vec<Thing>,
     },
     /// A run is over.

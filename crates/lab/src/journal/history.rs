@@ -10,6 +10,9 @@ use std::path::Path;
 /// How often a failed run is tried again.
 pub const RETRIES: usize = 1;
 
+/// Why an experiment stopped in which too many runs failed one after the other.
+pub(crate) const FAILED_IN_A_ROW: &str = "too many runs failed in a row";
+
 /// The story of one run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunHistory {
@@ -92,6 +95,8 @@ pub struct History {
     pub search_over: bool,
     /// How often what all runs share was created.
     pub preparations: u32,
+    /// The wrong result that was found while it was created.
+    pub shared_violation: Option<String>,
     /// When the experiment began.
     pub started_us: i64,
     /// The last event.
@@ -140,6 +145,7 @@ impl History {
             rounds_judged: 0,
             search_over: false,
             preparations: 0,
+            shared_violation: None,
             volumes: Vec::new(),
             started_us: first.at_us,
             last_us: first.at_us,
@@ -190,9 +196,12 @@ impl History {
             }
             Event::Metric { run, record, .. } => self.run(*run).record = Some((**record).clone()),
             Event::Violation { run, text, kept } => {
-                self.run(*run).violation = Some(text.clone());
+                match run {
+                    Some(run) => self.run(*run).violation = Some(text.clone()),
+                    None => self.shared_violation = Some(text.clone()),
+                }
                 self.owned.retain(|(_, owned)| !kept.contains(owned));
-                self.deviate("violation", Some(*run), text);
+                self.deviate("violation", *run, text);
             }
             Event::RunEnd {
                 run,
@@ -234,10 +243,35 @@ impl History {
             .any(|&(_, dropped)| dropped as usize == cell)
     }
 
+    /// Whether no wrong result of the engine has been found so far.
+    pub(crate) fn has_no_violation(&self) -> bool {
+        let mut runs = self.runs.values();
+        self.shared_violation.is_none() && runs.all(|run| run.violation.is_none())
+    }
+
     /// Whether a run of the plan still has to run.
     pub fn is_open(&self, run: &PlannedRun) -> bool {
         !self.is_settled(run.id)
             && !(self.plan.search && (self.search_over || self.is_dropped(run.cell.index)))
+    }
+
+    /// The runs at the end of what was begun that failed for good, with their attempts. After a stop by
+    /// failures they are tried again; a run that found a wrong result is not.
+    pub(crate) fn failed_last(&self) -> Vec<(u32, u32)> {
+        let begun = self.runs.iter().rev();
+        let begun = begun.skip_while(|(_, run)| !run.is_settled());
+        begun
+            .take_while(|(_, run)| run.record.is_none())
+            .filter(|(_, run)| run.violation.is_none())
+            .map(|(&id, run)| (id, run.attempts))
+            .collect()
+    }
+
+    /// Whether a resume of this plan would run anything.
+    pub(crate) fn has_open_run(&self, planned: &[PlannedRun]) -> bool {
+        let is_by_failures = self.stopped.as_deref() == Some(FAILED_IN_A_ROW);
+        let is_reopened = is_by_failures && !self.failed_last().is_empty();
+        is_reopened || planned.iter().any(|run| self.is_open(run))
     }
 
     fn resumed(&mut self, gap_s: f64, program: &str) {
@@ -395,9 +429,10 @@ mod tests {
         let mut history = history();
         let (run, thing) = (Some(1), file("/kept"));
         history.take(10, &Event::Created { run, thing });
-        let (run, text, kept) = (1, "condition 3".to_string(), vec![file("/kept")]);
+        let (text, kept) = ("condition 3".to_string(), vec![file("/kept")]);
         history.take(11, &Event::Violation { run, text, kept });
         assert_eq!(history.owned, []);
+        assert!(!history.has_no_violation());
         for outcome in [Outcome::Interrupted, Outcome::Failed] {
             let mut history = history.clone();
             history.take(12, &end(1, 1, outcome));

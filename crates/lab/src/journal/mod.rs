@@ -32,6 +32,7 @@ pub use append::AppendFile;
 pub use clock::{Clock, ManualClock, SystemClock};
 pub use event::{CeilingProbe, Event, Kind, Line, Outcome, State, Thing};
 pub use furrow_io::{read_file, write_file};
+pub(crate) use history::FAILED_IN_A_ROW;
 pub use history::{History, RETRIES, RunHistory};
 pub use log::Log;
 

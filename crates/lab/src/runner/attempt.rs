@@ -3,7 +3,7 @@
 use super::{Leftovers, Phase, Progress, Runner, RunnerError};
 use crate::experiment::{Experiment, RunContext, StepError};
 use crate::guard::{GuardError, Removal, remove_file_or_directory};
-use crate::journal::{Event, JournalError, Kind, Outcome, State, Thing};
+use crate::journal::{Event, FAILED_IN_A_ROW, JournalError, Kind, Outcome, State, Thing};
 use crate::plan::{PlannedRun, Reset};
 use crate::results::Run;
 use furrow_io::time::WallTime;
@@ -32,7 +32,7 @@ impl Runner {
         let measured = self.measure(experiment, run, attempt, watch);
         let measured = match measured {
             Ok(record) => self.write_metric(run, attempt, begun_us, record)?,
-            Err(StepError::Violation(text)) => Err(Some(self.keep_evidence(run, text)?)),
+            Err(StepError::Violation(text)) => Err(Some(self.keep_evidence(Some(run.id), text)?)),
             Err(error) => Err(reason_of(error)?),
         };
         let cleared = self.clear(experiment, run, attempt)?;
@@ -67,16 +67,21 @@ impl Runner {
         Ok(outcome)
     }
 
-    /// Records that a run found a wrong result. What the first such run owns stays as evidence, with what all
-    /// runs share where they work on that; the experiment owns it no more, so that nothing removes it. Later
-    /// ones leave no files: they would fill the disk. Gives the sentence for the report.
-    fn keep_evidence(&mut self, run: &PlannedRun, text: String) -> Result<String, RunnerError> {
+    /// Records that a run found a wrong result, or the preparation (`None`). What the first one owns stays as
+    /// evidence, with what all runs share where they work on that; the experiment owns it no more, so that
+    /// nothing removes it: a tear-down drops no database that it does not own. Later ones leave no files:
+    /// they would fill the disk. Gives the sentence for the report.
+    pub(super) fn keep_evidence(
+        &mut self,
+        run: Option<u32>,
+        text: String,
+    ) -> Result<String, RunnerError> {
         let history = self.log.history();
-        let is_first = history.runs.values().all(|run| run.violation.is_none());
-        let is_shared = history.plan.reset == Reset::Keep;
-        let owned = history.owned.iter().filter(|(of, thing)| {
-            let is_meant = of.map_or(is_shared, |of| of == run.id);
-            is_first && is_meant && thing.kind != Kind::Database
+        let is_first = history.has_no_violation();
+        let is_shared = history.plan.reset == Reset::Keep || run.is_none();
+        let owned = history.owned.iter().filter(|(of, _)| match of {
+            None => is_first && is_shared,
+            of => is_first && *of == run,
         });
         let kept: Vec<Thing> = owned.map(|(_, thing)| thing.clone()).collect();
         let directories = kept.iter().filter(|thing| thing.kind == Kind::Directory);
@@ -86,7 +91,7 @@ impl Runner {
             false => format!("{text}; its files stay in {}", directories.join(", ")),
         };
         self.log.append(Event::Violation {
-            run: run.id,
+            run,
             text: text.clone(),
             kept,
         })?;
@@ -114,7 +119,12 @@ impl Runner {
         experiment.verify(&run.cell, &record, &mut self.context(run, attempt))?;
         let response = record.response.unwrap_or(0.0);
         if !(response.is_finite() && response > 0.0) {
-            let text = format!("the response {response} is not a positive number");
+            let text = match response == 0.0 {
+                true => "nothing was done in the time of the run, so that its response is 0: give \
+                         each run more time or more work"
+                    .to_string(),
+                false => format!("the response {response} is not a positive number"),
+            };
             return Err(StepError::Failed(text));
         }
         Ok(record)
@@ -276,20 +286,10 @@ impl Runner {
     /// repaired the cause.
     pub(super) fn reopen_failures(&mut self) -> Result<(), RunnerError> {
         let history = self.log.history();
-        if history.stopped_before.as_deref() != Some(super::Stop::Failures.words()) {
+        if history.stopped_before.as_deref() != Some(FAILED_IN_A_ROW) {
             return Ok(());
         }
-        let begun = history
-            .runs
-            .iter()
-            .rev()
-            .skip_while(|(_, run)| !run.is_settled());
-        let failed: Vec<(u32, u32)> = begun
-            .take_while(|(_, run)| run.record.is_none())
-            .filter(|(_, run)| run.violation.is_none())
-            .map(|(&id, run)| (id, run.attempts))
-            .collect();
-        for (run, attempt) in failed {
+        for (run, attempt) in history.failed_last() {
             let reason = "it failed before the stop and is tried again".to_string();
             let outcome = Outcome::Interrupted;
             self.log.append(Event::RunEnd {

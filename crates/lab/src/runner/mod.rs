@@ -9,8 +9,10 @@
 //!    are not lost when removing fails.
 //! 2. A run is tried twice at most, then marked and passed over; one that found a wrong result of the engine
 //!    ([`StepError::Violation`]) is tried once. Three runs that fail one after the other stop the experiment.
+//!    A preparation that finds one ends the experiment.
 //! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
-//!    going on would fill the disk. The files of the first run that found a wrong result stay, as evidence.
+//!    going on would fill the disk. The files of the first run, or preparation, that found a wrong result
+//!    stay, as evidence.
 //! 4. Before each run the space it needs is there, or the experiment stops. What all runs share is made by
 //!    then: it counts before the first run alone.
 //! 5. A journal that was deleted or replaced stops the experiment at the end of the run under way.
@@ -37,7 +39,7 @@ pub use progress::TimeLeft;
 
 use crate::experiment::{Experiment, RunContext, StepError, Watch};
 use crate::guard::{GuardError, SpaceCheck, check_memory, check_space};
-use crate::journal::{Clock, Event, JournalError, Log, Outcome};
+use crate::journal::{Clock, Event, FAILED_IN_A_ROW, JournalError, Log, Outcome};
 use crate::plan::{Plan, PlanError, PlannedRun, parse_until};
 use crate::results::Results;
 use crate::search::after_round;
@@ -71,6 +73,9 @@ pub enum RunnerError {
     /// What all runs share could not be created.
     #[error("the experiment could not be prepared: {0}")]
     Prepare(String),
+    /// What all runs share was created and is wrong.
+    #[error("a wrong result of the engine: what all runs share is not what was loaded: {0}")]
+    Violation(String),
     /// What a run left behind cannot be removed.
     #[error("{thing} cannot be removed: {reason}")]
     Leftover {
@@ -129,7 +134,7 @@ impl Stop {
             Stop::Finished => "all blocks done",
             Stop::Cancelled => "stopped by the operator",
             Stop::Deadline => "the deadline was reached",
-            Stop::Failures => "too many runs failed in a row",
+            Stop::Failures => FAILED_IN_A_ROW,
             Stop::Space => "less space was left than the next run needs",
             Stop::Volume => "a volume was unmounted, removed or replaced",
         }
@@ -275,6 +280,12 @@ impl Runner {
         &self.log
     }
 
+    /// Whether a resume would run anything: runs that failed for good, or found a wrong result, are not run
+    /// again.
+    pub fn has_open_run(&self) -> bool {
+        self.log.history().has_open_run(&self.runs)
+    }
+
     /// Goes through the plan until it is done, or has to stop.
     pub fn run(
         &mut self,
@@ -321,6 +332,10 @@ impl Runner {
             Ok(()) => Ok(None),
             Err(StepError::Cancelled) => Ok(Some(Stop::Cancelled)),
             Err(StepError::Guard(error)) => self.give_up(experiment, error.into()),
+            Err(StepError::Violation(text)) => {
+                let text = self.keep_evidence(None, text)?;
+                self.give_up(experiment, RunnerError::Violation(text))
+            }
             Err(error) => self.give_up(experiment, RunnerError::Prepare(error.to_string())),
         }
     }

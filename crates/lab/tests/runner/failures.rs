@@ -6,7 +6,7 @@ use furrow_lab::environment::Environment;
 use furrow_lab::guard::GuardError;
 use furrow_lab::journal::{State, write_file};
 use furrow_lab::plan::{Plan, PlannedRun};
-use furrow_lab::results::{Badge, Control, RunStatus};
+use furrow_lab::results::{Answer, Badge, Control, RunStatus};
 use furrow_lab::runner::{Phase, Runner, RunnerError, Stop};
 use std::path::Path;
 use std::sync::Arc;
@@ -72,6 +72,7 @@ fn a_wrong_result_is_not_tried_again_and_the_files_of_the_first_one_stay() {
         runner.run(&mut experiment, &mut |_| {}).unwrap(),
         Stop::Finished
     );
+    assert!(!runner.has_open_run(), "a resume would change nothing");
     // Of what was made only the directory of run 7 is there, with its files in it.
     let left = volume.list(Path::new("/data")).unwrap();
     assert_eq!(left.len(), 2, "{left:?}");
@@ -79,6 +80,13 @@ fn a_wrong_result_is_not_tried_again_and_the_files_of_the_first_one_stay() {
     let kept_name = kept.display().to_string();
     assert!(kept_name.ends_with("_r7_a1"), "{kept_name}");
     assert!(!volume.list(kept).unwrap().is_empty());
+    // Its database too; that of run 12 was dropped.
+    let server = experiment.server.lock().unwrap().clone();
+    let databases: Vec<&String> = server.iter().filter(|name| *name != "production").collect();
+    assert!(
+        databases.len() == 1 && databases[0].ends_with("_r7_a1"),
+        "{databases:?}"
+    );
     let results = runner.results(&experiment, Environment::default());
     for (id, files) in [
         (7, format!("; its files stay in {kept_name}")),
@@ -127,6 +135,7 @@ fn whoever_resumes_after_failures_has_them_tried_again() {
         runner.run(&mut experiment, &mut |_| {}).unwrap(),
         Stop::Failures
     );
+    assert!(runner.has_open_run());
     drop(runner);
     // The clock was set back by an hour meanwhile; times in the journal still do not fall.
     experiment.clock.advance(-3_600.0);
@@ -197,9 +206,18 @@ fn the_second_label_of_the_baseline_that_fails_takes_no_comparison_of_a_curve_aw
     experiment.sessions = Some(false);
     let plan = experiment.plan();
     fail_where(&mut experiment, &plan, |run| run.control == Control::APrime);
+    let runs = plan.runs();
+    let mut strange = runs.iter().filter(|run| run.cell.count("files") == Some(8));
+    let strange = strange.next().unwrap().id;
+    experiment.slow = vec![(strange, 1.5)];
     let (_, results) = run_all(&mut experiment, plan).unwrap();
     let along = &results.sections[0].tables[0];
     assert_eq!(along.rows.len(), 4, "{along:?}");
+    // Nor the ratio without a strange run.
+    let mut outliers = results.noise.outliers.iter();
+    let outlier = outliers.find(|outlier| outlier.run == strange).unwrap();
+    let without = outlier.ratio_without.unwrap();
+    assert!((without - 0.94).abs() < 0.02, "{outlier:?}");
 }
 
 #[test]
@@ -229,6 +247,52 @@ fn a_level_that_fails_throughout_is_not_among_those_that_are_no_better() {
         results.answer.sentence,
         "1 file is enough: no other level that ran is better by more than 2%; 16 was not measured"
     );
+}
+
+#[test]
+fn a_word_that_fails_throughout_leaves_an_answer_about_the_others() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    (experiment.are_words, experiment.files) = (true, vec![1, 4, 16]);
+    experiment.truth = vec![100.0; 3];
+    let plan = experiment.plan();
+    fail_where(&mut experiment, &plan, |run| run.cell.index == 2);
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let answer = &results.answer;
+    assert_eq!(
+        answer.sentence,
+        "1 file: no other level that ran is better by more than 2%; 16 was not measured"
+    );
+    assert_eq!(answer.badge, Badge::Conclusive, "{answer:?}");
+    assert_eq!(answer.recommended.as_deref(), Some("1"));
+}
+
+/// The answer of one level against the baseline, where some blocks have only the first label of the baseline.
+fn answer_without(blocks: &[u32]) -> (Answer, u32) {
+    let mut experiment = Synthetic::published(0.03, 8);
+    (experiment.files, experiment.truth) = (vec![1, 8], vec![100.0, 98.0]);
+    let plan = experiment.plan();
+    fail_where(&mut experiment, &plan, |run| {
+        let is_first_label = run.cell.index == 0 && run.control != Control::APrime;
+        blocks.contains(&run.block) && !is_first_label
+    });
+    let (stop, results) = run_all(&mut experiment, plan).unwrap();
+    assert_eq!(stop, Stop::Finished);
+    let answer = results.answer;
+    let (before, _) = answer.sentence.split_once(" more block").unwrap();
+    let more = before.rsplit(' ').next().unwrap().parse().unwrap();
+    (answer, more)
+}
+
+#[test]
+fn the_next_step_adds_blocks_where_runs_failed_for_good() {
+    let (answer, more) = answer_without(&[4]);
+    assert_eq!(answer.badge, Badge::CannotTell, "{answer:?}");
+    let wanted = format!("furrow lab run --resume /out --blocks {}", 6 + more);
+    assert_eq!(answer.next_step, Some(wanted), "{answer:?}");
+    let (answer, more) = answer_without(&[3, 5]);
+    assert_eq!(answer.badge, Badge::Aborted, "{answer:?}");
+    let wanted = format!("furrow lab run --resume /out --blocks {}", 6 + more);
+    assert_eq!(answer.next_step, Some(wanted), "{answer:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use crate::synthetic::{Synthetic, Trouble, assert_clean, furnish, run_all, setup
 use furrow_io::{MemoryVolume, Volume};
 use furrow_lab::environment::Environment;
 use furrow_lab::runner::{Runner, Stop};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -96,4 +97,31 @@ fn another_disk_behind_a_directory_stops_the_experiment_before_the_next_run() {
         text.ends_with("lay on disk 1 and lies on disk 2 now"),
         "{text}"
     );
+}
+
+#[test]
+fn shared_files_that_are_wrong_end_the_experiment_and_stay() {
+    let mut experiment = Synthetic::published(0.01, 5);
+    experiment.prepares = true;
+    experiment.trouble.push(Trouble::Violates { run: 0 });
+    let volume: Arc<dyn Volume> = Arc::new(MemoryVolume::new());
+    furnish(volume.as_ref());
+    let (how, plan) = (setup(volume.clone(), &experiment), experiment.plan());
+    let mut runner = Runner::create(how.clone(), plan, &experiment).unwrap();
+    let ended = runner.run(&mut experiment, &mut |_| {}).unwrap_err();
+    let ended = ended.to_string();
+    for part in ["a wrong result of the engine", "condition 2 does not hold"] {
+        assert!(ended.contains(part), "{ended}");
+    }
+    let left = volume.list(Path::new("/data")).unwrap();
+    assert_eq!(left.len(), 2, "{left:?}");
+    drop(runner);
+    // They are created again, those that were wrong are left alone, and the report names them first.
+    let mut runner = Runner::resume(how, &mut experiment).unwrap();
+    let stop = runner.run(&mut experiment, &mut |_| {}).unwrap();
+    assert_eq!((stop, experiment.prepared), (Stop::Finished, 2));
+    assert_eq!(volume.list(Path::new("/data")).unwrap(), left);
+    let results = runner.results(&experiment, Environment::default());
+    let warning = results.warnings.first().unwrap();
+    assert!(warning.contains("condition 2 does not hold"), "{warning}");
 }

@@ -26,7 +26,8 @@ pub(crate) enum Trouble {
     CtrlC { run: u32 },
     /// The figures hold a number that is not finite.
     NotFinite { run: u32 },
-    /// The first attempt of the run finds that the engine lost something; a second one would not.
+    /// The first attempt of the run finds that the engine lost something; a second one would not. Run 0 is
+    /// the preparation.
     Violates { run: u32 },
     /// Another program puts a file into the run's directory.
     Intruder { run: u32 },
@@ -49,6 +50,8 @@ pub(crate) struct Synthetic {
     pub(crate) uses: Vec<f64>,
     /// Whether the levels are numbers of sessions, and work is due at a rate where this is `Some(true)`.
     pub(crate) sessions: Option<bool>,
+    /// Whether the levels are words without an order.
+    pub(crate) are_words: bool,
     /// Runs that take so many times as long as the model has it.
     pub(crate) slow: Vec<(u32, f64)>,
     /// Whether a published result is known, with which any result agrees.
@@ -82,6 +85,7 @@ impl Synthetic {
             drift: 0.02,
             uses: Vec::new(),
             sessions: None,
+            are_words: false,
             slow: Vec::new(),
             is_published: false,
             likeness: 0.0,
@@ -175,6 +179,11 @@ impl Experiment for Synthetic {
     }
 
     fn factors(&self) -> Vec<Factor> {
+        if self.are_words {
+            let words: Vec<String> = self.files.iter().map(u64::to_string).collect();
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
+            return vec![Factor::words("files", &words)];
+        }
         match self.sessions {
             Some(_) => vec![Factor::sessions("files", &self.files)],
             None => vec![Factor::counts("files", &self.files)],
@@ -203,6 +212,10 @@ impl Experiment for Synthetic {
         context.claim_file(&path)?;
         let pages = vec![7; self.shared_bytes as usize];
         write_file(context.volume().as_ref(), &path, &pages)?;
+        if self.has(Trouble::Violates { run: 0 }) && self.prepared == 1 {
+            let text = "condition 2 does not hold".to_string();
+            return Err(StepError::Violation(text));
+        }
         Ok(())
     }
 
@@ -317,7 +330,10 @@ impl Experiment for Synthetic {
         self.clock.advance(1.0);
         self.meet(State::Teardown, context)?;
         let name = database(context);
-        if self.server.lock().unwrap().remove(&name) {
+        // One that stays as evidence is not the run's any more.
+        let mut owned = context.owned().into_iter();
+        let is_owned = owned.any(|thing| thing.kind == Kind::Database && thing.name == name);
+        if is_owned && self.server.lock().unwrap().remove(&name) {
             context.database_removed(&name)?;
         }
         // One file by hand; the rest is the runner's.

@@ -63,7 +63,7 @@ fn a_machine_cannot_show_contention_only_where_it_is_small_and_the_load_would_co
             busiest: Busiest::of(&[&run(holds, 2_000)]).unwrap(),
             waited_ms,
         };
-        finding(&level, Some(cpus))
+        finding((&level, &level), Some(cpus))
     };
     // Five sessions of 600 wait at every moment.
     let waits = says((100_000, 5_000.0), 64);
@@ -80,6 +80,32 @@ fn a_machine_cannot_show_contention_only_where_it_is_small_and_the_load_would_co
         let no_waits = says(load, cpus);
         assert!(no_waits.starts_with("Sessions hardly waited"), "{no_waits}");
     }
+}
+
+#[test]
+fn the_level_that_waited_most_is_named_before_the_one_whose_latch_is_full_first() {
+    let of = |level: &str| Modelled {
+        panel: String::new(),
+        curve: String::new(),
+        level: level.to_owned(),
+        sessions: 600,
+    };
+    let (few, many) = (of("600 / 1"), of("600 / 64"));
+    let level = |of, holds, waited_ms| Level {
+        of,
+        busiest: Busiest::of(&[&run(holds, 2_000)]).unwrap(),
+        waited_ms,
+    };
+    let (hottest, waited) = (level(&few, 100_000, 0.2), level(&many, 50_000, 40.0));
+    let text = finding((&waited, &hottest), Some(64));
+    assert!(
+        text.starts_with("Contention for allocation pages is measured here: "),
+        "{text}"
+    );
+    assert!(text.contains("waited 40.0 ms in a second"), "{text}");
+    assert!(text.contains("(600 / 64). MODEL"), "{text}");
+    let model = "of page 5:1:1 (PFS) at 600 / 1, would be held all the time with 100 processors";
+    assert!(text.contains(model), "{text}");
 }
 
 #[test]

@@ -232,18 +232,18 @@ impl Asked {
     }
 
     /// The share of the districts in which a delivery found no order.
-    fn skipped_share(&self) -> f64 {
+    pub(crate) fn skipped_share(&self) -> f64 {
         self.skipped as f64 / (self.delivered + self.skipped).max(1) as f64
     }
 
-    /// A sentence where so many districts had no order to deliver that it has to be reported.
-    pub(crate) fn skipped_note(&self) -> Option<String> {
+    /// A sentence about a level where so many districts had no order to deliver that it has to be reported.
+    pub(crate) fn skipped_note(&self, level: &str) -> Option<String> {
         let share = self.skipped_share();
         (share > MOST_SKIPPED).then(|| {
             format!(
-                "Deliveries found no order in {:.1}% of the districts: more than {:.0}% has to be reported. \
-                 Such deliveries are shorter; a larger warehouse (--part) or fewer users for each leave more \
-                 orders.",
+                "Deliveries found no order in {:.1}% of the districts at {level}: more than {:.0}% has to be \
+                 reported. Such deliveries are shorter; a larger warehouse (--part) or fewer users for each \
+                 leave more orders.",
                 100.0 * share,
                 100.0 * MOST_SKIPPED
             )
@@ -400,14 +400,10 @@ mod tests {
         let row = |asked: &Asked| asked.table(1).rows.pop().unwrap().join(" | ");
         let wanted = "districts without an order to deliver | 0.50% | at most 1% | 1000";
         assert_eq!(row(&asked), wanted);
-        assert_eq!(asked.skipped_note(), None);
+        assert_eq!(asked.skipped_note("600"), None);
         asked.skipped = 105;
-        assert!(
-            asked
-                .skipped_note()
-                .unwrap()
-                .contains("in 9.5% of the districts")
-        );
+        let note = asked.skipped_note("600").unwrap();
+        assert!(note.contains("in 9.5% of the districts at 600:"), "{note}");
     }
 
     #[test]

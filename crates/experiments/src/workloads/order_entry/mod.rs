@@ -40,7 +40,7 @@ pub(crate) use audit::Asked;
 pub(crate) use churn::{Churn, IN_TEMPDB};
 pub(crate) use loader::load;
 pub(crate) use population::Population;
-pub(crate) use random::Kind;
+pub(crate) use random::{Kind, seconds_a_new_order};
 pub(crate) use schema::{HotRows, Scale};
 pub(crate) use terminal::{Calling, Manner, OrderEntry};
 

@@ -206,6 +206,16 @@ impl Kind {
     }
 }
 
+/// Seconds from one new order to the next of a user who keys in and thinks, on average: each card between
+/// two of them takes its own time.
+pub(crate) fn seconds_a_new_order() -> f64 {
+    let seconds = Kind::ALL.map(|kind| {
+        let (keying, thinking) = kind.pace_s();
+        kind.cards() as f64 * (keying + thinking)
+    });
+    seconds.iter().sum::<f64>() / Kind::NewOrder.cards() as f64
+}
+
 /// Cards of a deck.
 pub(crate) const DECK: usize = 23;
 

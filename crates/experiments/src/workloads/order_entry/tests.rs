@@ -141,7 +141,7 @@ fn with_a_victim(
         let begun = Clock::now();
         while waiting() == 0 {
             assert!(
-                begun.elapsed_us() < 60_000_000,
+                begun.elapsed_us() < 600_000_000,
                 "the delivery does not wait"
             );
             sleep(Duration::from_millis(2));

@@ -173,22 +173,28 @@ fn slower(results: &Results) -> &'static str {
 }
 
 /// The largest level above the knee that ran, when it is shown to be worse than the knee: the intervals of
-/// both means do not touch.
+/// both means do not touch, and the table of levels does not take that back.
 fn rise_after<'a>(results: &'a Results, knee: &str) -> Option<&'a LevelResult> {
     let more = above(results, knee).into_iter().filter(|level| level.n > 0);
     let last = more.max_by(|a, b| a.value.partial_cmp(&b.value).unwrap_or(Ordering::Equal))?;
-    let (a, b) = (results.level(knee)?.mean_interval?, last.mean_interval?);
+    let knee = results.level(knee)?;
+    let (a, b) = (knee.mean_interval?, last.mean_interval?);
     let is_apart = match results.experiment.response.better {
         Better::Lower => b.low > a.high,
         Better::Higher => b.high < a.low,
     };
-    is_apart.then_some(last)
+    // A few runs that lie far from the others move a mean, and no verdict.
+    let is_judged = match knee.is_baseline {
+        true => last.verdict == Some(Verdict::Worse),
+        false => last.robust.is_none_or(|robust| robust.agrees),
+    };
+    (is_apart && is_judged).then_some(last)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::{Experiment, Factor, Interval, Knee, PlanInfo, Response};
+    use crate::results::{Experiment, Factor, Interval, Knee, PlanInfo, Response, RobustEffect};
 
     /// Levels in the order in which they were typed, with the mean and the verdict of each; the first is the
     /// baseline.
@@ -373,6 +379,42 @@ mod tests {
             title(levels, Some("8"), Some(Some("8"))),
             "8 files is the fewest that is as good as the best that ran, within 2%"
         );
+    }
+
+    #[test]
+    fn a_level_that_two_runs_made_slow_is_not_called_slower() {
+        let same = Some(Verdict::Same);
+        let carried = |verdict| {
+            results(&[
+                ("1", 100.0, None),
+                ("8", 100.2, same),
+                ("16", 105.0, verdict),
+            ])
+        };
+        let one = Some(Some("1"));
+        assert_eq!(
+            title(carried(Some(Verdict::CannotTell)), Some("1"), one),
+            "More than 1 file shows no gain beyond 2%"
+        );
+        assert_eq!(
+            title(carried(Some(Verdict::Worse)), Some("1"), one),
+            "More than 1 file shows no gain beyond 2%; 16 files is slower than that"
+        );
+        // Above another knee the verdict is about the baseline: the robust twin decides.
+        let with_twin = |agrees| {
+            let mut levels = results(&[
+                ("1", 100.0, None),
+                ("8", 90.0, Some(Verdict::Better)),
+                ("16", 95.0, Some(Verdict::CannotTell)),
+            ]);
+            levels.levels[2].robust = Some(RobustEffect {
+                agrees,
+                ..RobustEffect::default()
+            });
+            title(levels, Some("8"), Some(Some("8")))
+        };
+        assert!(!with_twin(false).contains("slower"));
+        assert!(with_twin(true).ends_with("; 16 files is slower than that"));
     }
 
     #[test]

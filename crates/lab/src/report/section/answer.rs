@@ -24,7 +24,7 @@ fn badge_meaning(results: &Results) -> &'static str {
         (_, Comparability::NoOther) => "no level but the baseline has a good run",
         (Badge::CannotTell, _) => "too few runs for so much noise",
         (Badge::Screening, _) => "a first look, too few blocks for a verdict",
-        (Badge::Aborted, _) => "stopped before enough was known",
+        (Badge::Aborted, _) => "too few blocks have good runs for a verdict",
     }
 }
 

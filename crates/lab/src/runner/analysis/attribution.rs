@@ -64,7 +64,7 @@ fn explain(
         facts.keys[facts.baseline].as_str(),
         explained.level.as_str(),
     );
-    let runs = in_shared_blocks(facts, cell, basis);
+    let (runs, blocks) = in_shared_blocks(facts, cell, basis);
     let (Some(base), Some(level)) = (
         Budget::of(&runs.0, basis, thinks),
         Budget::of(&runs.1, basis, thinks),
@@ -83,6 +83,7 @@ fn explain(
     let delta = facts.plan.delta;
     if !explained.is_shown_to_differ(delta) || (change / base.elapsed).abs() < delta {
         let mut found = unchanged(&base, &level, names);
+        note_blocks(&mut found, blocks);
         classes::name(&mut found, &runs.1);
         return found;
     }
@@ -91,10 +92,12 @@ fn explain(
         return contrary((&base, &level), names, basis);
     }
     let cpus = analysis.environment.cpu_count.unwrap_or(1);
-    if let Some(found) = outside::busy_neighbour(&runs, change, cpus, names) {
+    if let Some(mut found) = outside::busy_neighbour(&runs, change, cpus, names) {
+        note_blocks(&mut found, blocks);
         return found;
     }
     let mut found = changed((&base, &level), change, names, basis);
+    note_blocks(&mut found, blocks);
     let (slower, faster, slower_name) = if change > 0.0 {
         (&runs.1, &runs.0, names.1)
     } else {
@@ -116,19 +119,43 @@ fn explain(
 /// Runs of the baseline, and of a level.
 type Pair<'a> = (Vec<&'a Run>, Vec<&'a Run>);
 
-/// The runs of the baseline and of a level in the blocks that have both. The means of other runs differ by
-/// the effects of their blocks, too: in a search most of the baseline's rounds are others than the leader's.
-fn in_shared_blocks<'a>(facts: &'a Facts<'_>, cell: usize, basis: Basis) -> Pair<'a> {
+/// The runs of the baseline and of a level in the blocks that have both, and the number of these blocks where
+/// they leave out good runs. The means of other runs differ by the effects of their blocks, too: in a search
+/// most of the baseline's rounds are others than the leader's.
+fn in_shared_blocks<'a>(
+    facts: &'a Facts<'_>,
+    cell: usize,
+    basis: Basis,
+) -> (Pair<'a>, Option<usize>) {
     let of = |cell: usize| {
         let mut runs = facts.good(cell);
         runs.retain(|run| basis.scale(run).is_some());
         runs
     };
     let (mut base, mut level) = (of(facts.baseline), of(cell));
+    let all = base.len() + level.len();
     let has = |runs: &[&Run], block: u32| runs.iter().any(|run| run.block == block);
     base.retain(|run| has(&level, run.block));
     level.retain(|run| has(&base, run.block));
-    (base, level)
+    let mut blocks: Vec<u32> = level.iter().map(|run| run.block).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    let is_part = base.len() + level.len() < all;
+    ((base, level), is_part.then_some(blocks.len()))
+}
+
+/// Ends the first figures of a cause with the blocks that they are from, where these are not those of all
+/// good runs: the chart and the tables have the means of all.
+fn note_blocks(found: &mut Attribution, blocks: Option<usize>) {
+    let words = match blocks {
+        None => return,
+        Some(1) => " (in the 1 block that has both)".to_string(),
+        Some(blocks) => format!(" (in the {blocks} blocks that have both)"),
+    };
+    let mut lists = [&mut found.evidence_for, &mut found.evidence_against].into_iter();
+    if let Some(first) = lists.find_map(|list| list.first_mut()) {
+        first.push_str(&words);
+    }
 }
 
 /// Whether the time of these runs changed in the direction of the loss that the table of levels shows. With

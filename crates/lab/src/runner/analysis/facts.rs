@@ -77,15 +77,6 @@ impl<'a> Facts<'a> {
         self.runs.iter().filter(of).collect()
     }
 
-    /// Whether every run of the plan was begun that is not left out by a search.
-    pub(super) fn all_begun(&self) -> bool {
-        if self.plan.search {
-            return self.history.search_over;
-        }
-        let planned = self.planned.iter().filter(|run| run.block > 0);
-        self.runs.len() >= planned.count()
-    }
-
     /// The arm and block of a run.
     pub(super) fn place(&self, id: u32) -> Option<(usize, usize)> {
         let run = self.planned.iter().find(|run| run.id == id)?;

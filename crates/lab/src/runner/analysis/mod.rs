@@ -88,6 +88,8 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
         None => curves::sections(&facts),
     };
     results.runs = facts.runs;
+    let own_warnings = analysis.experiment.warnings(&results);
+    results.warnings.extend(own_warnings);
     results.published = analysis.experiment.published(&results);
     if !badge.has_verdict() {
         let published = results.published.iter_mut();

@@ -249,7 +249,12 @@ fn ratio_without(facts: &Facts<'_>, arm: usize, block: usize) -> Option<f64> {
     let mut logs = facts.logs.clone();
     logs.clear(arm, block);
     let model = TwoWay::fit(&logs).ok()?;
-    let baseline = facts.arms_of(facts.baseline);
+    // A second label of the baseline that failed throughout takes nothing away.
+    let mut baseline = facts.arms_of(facts.baseline);
+    baseline.retain(|&arm| model.arm_effect(arm).is_some());
+    if baseline.is_empty() {
+        return None;
+    }
     let share = 1.0 / baseline.len() as f64;
     let mut weights = vec![(arm, 1.0)];
     weights.extend(baseline.iter().map(|&b| (b, -share)));

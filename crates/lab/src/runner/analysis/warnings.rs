@@ -44,9 +44,13 @@ pub(super) fn of(facts: &Facts<'_>, cpus: Option<u32>) -> Vec<String> {
 fn violations<'a>(facts: &'a Facts<'_>) -> impl Iterator<Item = String> + 'a {
     let runs = facts.history.runs.iter();
     let violated = runs.filter_map(|(id, run)| Some((id, run.violation.as_ref()?)));
-    violated.map(|(id, text)| {
+    let of_runs = violated.map(|(id, text)| {
         format!(
             "Run {id} found a wrong result of the engine. It does not count and was not tried again: {text}."
         )
-    })
+    });
+    let shared = facts.history.shared_violation.iter().map(|text| {
+        format!("What all runs share was created with a wrong result of the engine: {text}.")
+    });
+    shared.chain(of_runs)
 }

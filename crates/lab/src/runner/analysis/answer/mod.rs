@@ -199,9 +199,13 @@ fn best_shown(facts: &Facts<'_>, judged: &[Judged]) -> Option<usize> {
         .map(|(cell, _)| cell)
 }
 
+/// Whether every other level that ran is decided, and one at least. Nothing is claimed about levels without
+/// a good run: the sentence lists them.
 fn all_decided(facts: &Facts<'_>, judged: &[Judged]) -> bool {
-    let mut others = judged.iter().filter(|j| j.cell != facts.baseline);
-    others.all(|j| matches!(j.verdict(), Some(v) if v != Verdict::CannotTell))
+    let others = judged.iter().filter(|j| j.cell != facts.baseline);
+    let mut verdicts = others.filter(|j| j.result.n > 0).map(Judged::verdict);
+    let is_decided = |v: Option<Verdict>| matches!(v, Some(v) if v != Verdict::CannotTell);
+    verdicts.next().is_some_and(is_decided) && verdicts.all(is_decided)
 }
 
 fn badge(facts: &Facts<'_>, known: bool) -> Badge {
@@ -290,22 +294,25 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
     Some(More::Hopeless { cv })
 }
 
-/// One command: the rest of the plan, or as many blocks on top of it as would be enough for an answer.
+/// One command: the rest of the plan, or as many blocks on top of it as would be enough for an answer. The
+/// blocks of the plan are not always those that were used: runs that failed for good are not run again.
 fn next_step(facts: &Facts<'_>, judged: &[Judged], out_dir: &Path) -> Option<String> {
     let resume = format!(
         "furrow lab run --resume {}",
         shell_word(&out_dir.display().to_string())
     );
-    let done = blocks_used(facts);
-    if comparability(judged).is_impossible() && facts.all_begun() {
+    if facts.history.has_open_run(&facts.planned) {
+        return Some(resume);
+    }
+    if comparability(judged).is_impossible() {
         // More blocks of runs that fail would compare nothing either.
         return None;
     }
-    if done < facts.plan.blocks {
-        return Some(resume);
-    }
     match more_blocks(facts)? {
-        More::Blocks { more, .. } => Some(format!("{resume} --blocks {}", done + more)),
+        More::Blocks { more, .. } => {
+            let blocks = facts.plan.blocks + more;
+            Some(format!("{resume} --blocks {blocks}"))
+        }
         More::Hopeless { .. } => None,
     }
 }
