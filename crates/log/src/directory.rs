@@ -41,8 +41,8 @@ pub(crate) struct Directory {
     /// While blocks of a log backup are being put in, the last record that was there before. Some of the
     /// blocks may lie behind the end, in no order.
     pub(crate) growing: Option<Lsn>,
-    /// The last record of a log that was restored: the log does not end before it. Zero where it is not known:
-    /// of a log that is written, and while blocks are being put in.
+    /// The last record of a log that was restored: the log does not end before it. Zero where it is not
+    /// known: of a log that is written, and while blocks are being put in.
     pub(crate) reached: Lsn,
     /// Where the last completed checkpoint begins; zero before the first.
     pub(crate) checkpoint: Lsn,

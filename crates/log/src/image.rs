@@ -373,7 +373,7 @@ impl LogImage {
         Ok(padded)
     }
 
-    /// Makes the blocks durable, then the directory: recovery begins at `checkpoint`.
+    /// Makes the blocks durable, then the directory, in both copies: recovery begins at `checkpoint`.
     pub fn finish(mut self, checkpoint: Lsn) -> Result<(), LogError> {
         // Of an extension before this restore, which put nothing in.
         self.give_up_strays()?;
@@ -384,8 +384,12 @@ impl LogImage {
         }
         self.directory.growing = None;
         self.directory.checkpoint = checkpoint;
-        self.directory.version += 1;
-        write_directory(&*self.file, &self.directory)
+        // Both copies: if one is damaged, the other one does not lead back to before this restore.
+        for _ in 0..2 {
+            self.directory.version += 1;
+            write_directory(&*self.file, &self.directory)?;
+        }
+        Ok(())
     }
 }
 

@@ -390,9 +390,9 @@ fn piece_layout(
     Ok(layout)
 }
 
-/// 9004 where the log of a piece has lost records; 4318 where it does not reach the point at which the database
-/// was recovered, or a file of its filegroups is missing; 4320 where a file has no header; 3116 where it has
-/// gone another way.
+/// 9004 where the log of a piece has lost records; 4318 where it does not reach the point at which the
+/// database was recovered, or a file of its filegroups is missing; 4320 where a file has no header; 3116
+/// where it has gone another way.
 fn is_complete(listed: &Listed, settled: &Settled) -> Result<(), EngineError> {
     let (absent, piece) = (&listed.absent, &settled.listed);
     if settled.is_lost {

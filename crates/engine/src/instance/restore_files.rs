@@ -138,12 +138,8 @@ impl Instance {
             listed.link.forks = spec.forks.clone();
         }
         let in_place = self.log_in_place(&listed, (spec, chosen))?;
-        if let Some((log, end)) = &in_place
-            && log.is_interrupted()
-        {
-            // The log that they need does not come.
-            let unlogged = self.unlogged(&listed, &DataFiles::new(), *end);
-            listed.layout.retain(|plan| !unlogged.contains(&plan.id));
+        if let Some(there) = &in_place {
+            self.leave_interrupted(&mut listed, there);
         }
         let other = |p: &FilePlan| p.filegroup != 0 && !chosen.contains(&p.id);
         let logged = listed.absent.point != Lsn::ZERO && listed.layout.iter().any(other);
@@ -262,8 +258,16 @@ impl Instance {
         self.note_restoring(listed)
     }
 
-    /// Files of a layout that a log backup has added behind `end`, where the log ends. One that cannot be read
-    /// is refused later, unless it is restored.
+    /// Files of a log restore that was interrupted leave the layout: the log that they need does not come.
+    fn leave_interrupted(&self, listed: &mut Listed, (log, end): &(LogImage, Lsn)) {
+        if log.is_interrupted() {
+            let unlogged = self.unlogged(listed, &DataFiles::new(), *end);
+            listed.layout.retain(|plan| !unlogged.contains(&plan.id));
+        }
+    }
+
+    /// Files of a layout that a log backup has added behind `end`, where the log ends. One that cannot be
+    /// read is refused later, unless it is restored.
     pub(super) fn unlogged(&self, listed: &Listed, files: &DataFiles, end: Lsn) -> Vec<u16> {
         let goes = |plan: &&FilePlan| {
             let file = self.data_file(files, plan);
@@ -283,8 +287,9 @@ impl Instance {
         opened.map_err(|e| open_error(&plan.path, &e))
     }
 
-    /// The log in place and its end, if it reaches back as far as a backup needs. 9004 of a log that is damaged
-    /// where recovery begins: it goes only where the database is not recovered before log has come again.
+    /// The log in place and its end, if it reaches back as far as a backup needs. 9004 of a log that is
+    /// damaged where recovery begins: it goes only where the database is not recovered before log has come
+    /// again.
     fn log_in_place(
         &self,
         listed: &Listed,

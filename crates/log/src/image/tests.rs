@@ -365,3 +365,25 @@ fn a_vlf_whose_first_block_is_damaged_is_put_in_again() {
         assert_eq!(scan.next_record().unwrap(), None);
     }
 }
+
+#[test]
+fn a_damaged_copy_of_the_directory_loses_no_log_that_was_restored() {
+    let volume = MemoryVolume::new();
+    let (first, _, _) = two_blocks(&volume);
+    let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
+    let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+    image.extend(&[(2, 8192), (3, 8192)]).unwrap();
+    image.write(&block(3)).unwrap();
+    image.finish(first).unwrap();
+    for at in [0, 4096] {
+        let file = open(Open::Existing);
+        let mut copy = AlignedBuf::new(4096);
+        file.read_at(at, &mut copy).unwrap();
+        file.write_at(at, &AlignedBuf::new(4096)).unwrap();
+        drop(file);
+        let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
+        assert_eq!((image.behind, end.vlf()), (Behind::Nothing, 3), "{at}");
+        drop(image);
+        open(Open::Existing).write_at(at, &copy).unwrap();
+    }
+}
