@@ -2,8 +2,8 @@
 //!
 //! # Parts
 //! - `media`: the bytes of a stripe: read, written, verified. It uses no types of the engine.
-//! - `run`: a backup of an open database: one reader for each volume, a ring of buffers, compression workers,
-//!   one writer for each stripe.
+//! - `run`: a backup of an open database: two readers for each volume, a ring of buffers, compression
+//!   workers, one writer for each stripe.
 //! - `restore`: stripes are read in parallel, files are written in parallel, then the engine recovers the
 //!   database.
 //! - `chain`: the sets that a restore needs, from media alone; the script of such a restore.

@@ -69,7 +69,7 @@ print(json.dumps({"what": "fio write 1 MB, depth 8", "mb_per_s": round(j["bw_byt
 # Reads the files and writes as much, at once: what a backup to the same device could reach.
 fio_both() {
     fio --output-format=json --ioengine=libaio --direct=1 --bs=1M --iodepth=8 --runtime=3 --time_based \
-        --name=r --rw=read --readonly --filename="$DIR/s1.mdf:$DIR/s2.ndf" \
+        --name=r --rw=read --filename="$DIR/s1.mdf:$DIR/s2.ndf" \
         --name=w --rw=write --size=1g --filename="$DIR/fio.tmp" 2>/dev/null | python3 -c '
 import json, sys
 jobs = json.load(sys.stdin)["jobs"]

@@ -151,6 +151,18 @@ impl EngineError {
         self.messages().iter().any(|m| m.number == number)
     }
 
+    /// Whether what is stored is damaged: a page cannot be read (823, 824), or is not what leads to it says.
+    pub(crate) fn is_damage(&self) -> bool {
+        let is_wrong = matches!(
+            self,
+            EngineError::Damaged(_)
+                | EngineError::Access(AccessError::Damaged { .. })
+                | EngineError::Space(SpaceError::Damaged { .. })
+                | EngineError::Access(AccessError::Space(SpaceError::Damaged { .. }))
+        );
+        is_wrong || [823, 824].contains(&self.number())
+    }
+
     /// An error where the statement of this thread's task is to end. Long loops call this; a rollback does
     /// not.
     pub fn check_cancelled() -> Result<(), EngineError> {

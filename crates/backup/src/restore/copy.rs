@@ -1,5 +1,8 @@
 //! Stripes read side by side; what they hold put in its place.
 //!
+//! Each stripe has a thread that reads and unpacks its chunks and one that puts them in place, in their
+//! order, with [`AHEAD`] chunks at most on their way from one to the other.
+//!
 //! Pages of a later round replace those of earlier ones. Each stripe has its rounds in order. A thread that
 //! comes to a chunk of a later round waits until every stripe has come so far.
 
@@ -7,17 +10,22 @@ use super::media_set::{MediaSet, Stripe};
 use crate::BackupError;
 use crate::media::{Chunk, ChunkKind, MediaError, SetInfo, SetPlace, Unpacker};
 use crate::run::Listener;
+use crate::run::queue::Queue;
 use furrow_engine::{EngineError, PageRestore, Restoring, StopSearch};
 use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId, PageNo, verify};
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
 use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::thread;
 use furrow_io::time::Duration;
-use furrow_observe::task::{self, Resource};
+use furrow_observe::task::{self, Resource, Task};
 use furrow_observe::waits::WaitType;
+use std::sync::Arc;
 
 /// How long the session's thread waits before it looks for a cancel.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// Chunks of a stripe that are read ahead of the one that is put in place.
+const AHEAD: usize = 2;
 
 /// Where pages and log go.
 #[derive(Debug, Clone, Copy)]
@@ -82,14 +90,33 @@ impl Shared {
     }
 }
 
-/// A reader of a stripe that ends, also by a panic: nothing waits for it.
+/// The chunks of a stripe between its two threads.
+#[derive(Debug)]
+struct Ahead {
+    /// One for each chunk that may be read.
+    free: Queue<()>,
+    read: Queue<Chunk>,
+}
+
+/// The thread that reads a stripe ends, also by a panic: no chunk comes any more.
+struct Read<'s>(&'s Ahead);
+
+impl Drop for Read<'_> {
+    fn drop(&mut self) {
+        self.0.read.close();
+    }
+}
+
+/// The thread that puts the chunks of a stripe in place ends, also by a panic: nothing waits for it.
 struct Ended<'s> {
     shared: &'s Shared,
+    ahead: &'s Ahead,
     stripe: usize,
 }
 
 impl Drop for Ended<'_> {
     fn drop(&mut self) {
+        self.ahead.free.break_off();
         self.shared.reach(self.stripe, u32::MAX);
     }
 }
@@ -109,24 +136,46 @@ impl Copying<'_> {
             error: Mutex::new(None),
             done_bytes: AtomicU64::new(0),
         };
+        let stripes = media.stripes.iter().zip(&places).enumerate();
+        let ahead: Vec<Ahead> = stripes
+            .clone()
+            .map(|_| Ahead {
+                free: Queue::new([(); AHEAD]),
+                read: Queue::new([]),
+            })
+            .collect();
         let leader = task::current();
         thread::scope(|scope| {
-            for (at, (stripe, place)) in media.stripes.iter().zip(&places).enumerate() {
+            for ((at, (stripe, place)), ahead) in stripes.zip(&ahead) {
                 let chunks = info
                     .chunks
                     .get(usize::from(stripe.reader.header().family) - 1);
                 let chunks = chunks.copied().unwrap_or(0);
-                let (task, shared) = (leader.child(at as u16 + 1), &shared);
-                let work = move || {
-                    let _entered = task::enter(&task);
-                    let _ended = Ended { shared, stripe: at };
-                    if let Err(error) = self.stripe((at, stripe), (place, chunks), shared) {
+                let shared = &shared;
+                let ended = Ended {
+                    shared,
+                    ahead,
+                    stripe: at,
+                };
+                let put = move || {
+                    let ended = ended;
+                    if let Err(error) = self.put((at, stripe), ended.ahead, shared) {
                         shared.fail(error);
                     }
                 };
-                if let Err(e) = thread::spawn_scoped(scope, "restore reader", work) {
+                let task = |thread: usize| leader.child((2 * at + thread) as u16);
+                // What was not started is dropped, and ends.
+                let put = start(scope, "restore writer", task(1), put);
+                let end = Read(ahead);
+                let read = move || {
+                    let end = end;
+                    if let Err(error) = read(stripe, (place, chunks), end.0) {
+                        shared.fail(error);
+                    }
+                };
+                let started = put.and_then(|()| start(scope, "restore reader", task(2), read));
+                if let Err(e) = started {
                     shared.fail(EngineError::Thread(e).into());
-                    shared.reach(at, u32::MAX);
                 }
             }
             lead(&shared, info.bytes, listener);
@@ -134,34 +183,19 @@ impl Copying<'_> {
         shared.error.into_inner().map_or(Ok(()), Err)
     }
 
-    fn stripe(
+    /// Puts the chunks of a stripe in place as they come.
+    fn put(
         &self,
         (at, stripe): (usize, &Stripe),
-        (place, chunks): (&SetPlace, u64),
+        ahead: &Ahead,
         shared: &Shared,
     ) -> Result<(), BackupError> {
         let of = |e: MediaError| BackupError::of_media(&stripe.path, &e);
-        let mut unpacker = Unpacker::new();
-        let (mut from, mut number) = (place.begin, 0);
-        loop {
-            let wait = task::wait(WaitType::BackupIo, Resource::None);
-            let chunk = stripe.reader.chunk(from, (place, number), &mut unpacker);
-            wait.finish();
-            let chunk = chunk.map_err(of)?;
+        while let Some(chunk) = ahead.read.pop() {
             if shared.failed() {
                 return Ok(());
             }
-            let kind = chunk.header.kind;
-            let expected = match number {
-                0 => kind == ChunkKind::Begin,
-                n if n == chunks => kind == ChunkKind::End,
-                n if n - 1 == chunks => kind == ChunkKind::Tail,
-                _ => matches!(kind, ChunkKind::Pages | ChunkKind::Log),
-            };
-            if !expected {
-                return Err(of(MediaError::Damaged("a chunk of another kind")));
-            }
-            match kind {
+            match chunk.header.kind {
                 ChunkKind::Pages => {
                     shared.reach(at, chunk.header.round);
                     self.pages(&chunk).map_err(|e| e.or(of))?;
@@ -172,8 +206,9 @@ impl Copying<'_> {
             }
             let bytes = chunk.payload.len() as u64;
             shared.done_bytes.fetch_add(bytes, Ordering::Relaxed);
-            (from, number) = (chunk.next, number + 1);
+            ahead.free.push(());
         }
+        Ok(())
     }
 
     fn pages(&self, chunk: &Chunk) -> Result<(), Fault> {
@@ -240,6 +275,53 @@ impl Copying<'_> {
             false => Err(Fault::Media("a payload longer than its runs")),
         }
     }
+}
+
+/// Starts a thread that works for a task.
+fn start<'scope>(
+    scope: &'scope thread::Scope<'scope, '_>,
+    name: &str,
+    task: Arc<Task>,
+    work: impl FnOnce() + Send + 'scope,
+) -> std::io::Result<()> {
+    let work = move || {
+        let _entered = task::enter(&task);
+        work();
+    };
+    thread::spawn_scoped(scope, name, work).map(drop)
+}
+
+/// Reads the chunks of a stripe, each as soon as one may be.
+fn read(
+    stripe: &Stripe,
+    (place, chunks): (&SetPlace, u64),
+    ahead: &Ahead,
+) -> Result<(), BackupError> {
+    let of = |e: MediaError| BackupError::of_media(&stripe.path, &e);
+    let mut unpacker = Unpacker::new();
+    let (mut from, mut number) = (place.begin, 0);
+    while ahead.free.pop().is_some() {
+        let wait = task::wait(WaitType::BackupIo, Resource::None);
+        let chunk = stripe.reader.chunk(from, (place, number), &mut unpacker);
+        wait.finish();
+        let chunk = chunk.map_err(of)?;
+        let kind = chunk.header.kind;
+        let expected = match number {
+            0 => kind == ChunkKind::Begin,
+            n if n == chunks => kind == ChunkKind::End,
+            n if n - 1 == chunks => kind == ChunkKind::Tail,
+            _ => matches!(kind, ChunkKind::Pages | ChunkKind::Log),
+        };
+        if !expected {
+            return Err(of(MediaError::Damaged("a chunk of another kind")));
+        }
+        (from, number) = (chunk.next, number + 1);
+        ahead.read.push(chunk);
+        if kind == ChunkKind::Tail {
+            break;
+        }
+    }
+    Ok(())
 }
 
 /// Whether a page of a backup does not match its checksum.

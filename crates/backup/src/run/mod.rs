@@ -15,6 +15,7 @@
 //! anything fails, every queue is broken off, and what was written is removed or cut off.
 
 mod pacer;
+mod parts;
 mod pipeline;
 mod produce;
 pub(crate) mod queue;

@@ -1,7 +1,7 @@
 //! The threads of a backup and what they share.
 
 use super::pacer::Pacer;
-use super::produce::Producer;
+use super::produce::{Producer, READERS};
 use super::queue::Queue;
 use super::target::Target;
 use super::{BackupRequest, BufferFigures, FilePages, Listener, Step};
@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 /// How long the session's thread waits before it looks for a cancel.
 const LOOK: Duration = Duration::from_millis(50);
-/// Write buffers for each stripe and read buffers for each volume, where BUFFERCOUNT is not stated.
+/// Write buffers for each stripe beside the one that is written, where BUFFERCOUNT is not stated. Each reader
+/// has two more.
 const DEPTH: usize = 4;
 
 /// A chunk on its way.
@@ -74,7 +75,7 @@ impl Pipeline<'_> {
         let packs = request.codec != crate::media::Codec::None;
         let stripes = request.devices.len();
         let volumes = producer.volumes();
-        let suggested = stripes * DEPTH + stripes + 2 * volumes;
+        let suggested = stripes * (DEPTH + 1) + 2 * READERS * volumes;
         let buffers = request.buffer_count.unwrap_or(suggested).max(volumes + 1);
         let packed_buffers = if packs { buffers } else { 0 };
         // What encryption adds to a payload.
@@ -244,6 +245,11 @@ impl Pipeline<'_> {
         let buffer = self.free.pop();
         wait.finish();
         buffer
+    }
+
+    /// A buffer that was not needed.
+    pub(super) fn give_back(&self, buffer: AlignedBuf) {
+        self.free.push(buffer);
     }
 
     /// Sends a chunk on.

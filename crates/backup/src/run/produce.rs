@@ -1,13 +1,15 @@
 //! Reading a database: pages of its files, then the log, and what the log asks for.
 
+use super::parts::{Extents, Part, Parts, Source, extents};
 use super::pipeline::{Filled, Pipeline, helper, page_bytes};
 use super::{FilePages, set_files};
 use crate::BackupError;
 use crate::error::shown;
 use crate::media::{BackupKind, ChunkHeader, ChunkKind, MAX_RUNS, Run, SetFile, SetInfo, UNIT};
 use furrow_engine::BackupSource;
-use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo};
-use furrow_io::sync::atomic::{AtomicU64, Ordering};
+use furrow_format::{FileId, PAGE_SIZE, PageId};
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::Ordering;
 use furrow_io::time::WallTime;
 use furrow_io::{AlignedBuf, host, thread};
 use furrow_log::LogBlock;
@@ -18,13 +20,8 @@ use std::sync::Arc;
 
 /// Exec context numbers of readers begin here.
 const FIRST_READER: u16 = 1000;
-
-/// A file that is read.
-#[derive(Debug)]
-struct Source {
-    file: SetFile,
-    pages: AtomicU64,
-}
+/// Threads that read a volume: while one checks what it has read, the other reads.
+pub(super) const READERS: usize = 2;
 
 /// Reads a database into chunks.
 #[derive(Debug)]
@@ -99,10 +96,7 @@ impl Producer {
             .iter()
             .filter(|f| f.filegroup != 0 && f.present && !source.is_log());
         for file in data {
-            let source = Source {
-                file: file.clone(),
-                pages: AtomicU64::new(0),
-            };
+            let source = Source::new(file);
             volumes
                 .entry(volume_of(&file.path))
                 .or_default()
@@ -174,98 +168,79 @@ impl Producer {
         Ok(())
     }
 
-    /// Reads the allocated extents of all files: each volume by a thread of its own.
+    /// Reads the allocated extents of all files: each volume by [`READERS`] threads, in the order of its
+    /// files.
     fn read_files(&self, pipeline: &Pipeline<'_>, task: &Arc<Task>) -> Result<(), BackupError> {
-        let read = |files: &[Source]| files.iter().try_for_each(|f| self.read_file(pipeline, f));
-        let Some((first, others)) = self.volumes.split_first() else {
+        let volumes = self.volumes.iter();
+        let parts: Vec<_> = volumes
+            .map(|files| Mutex::new(Parts::new(extents(&self.source, files))))
+            .collect();
+        let readers = parts.iter().flat_map(|parts| [parts; READERS]);
+        let mut readers = readers.enumerate();
+        let Some((_, first)) = readers.next() else {
             return Ok(());
         };
         thread::scope(|scope| {
-            for (at, files) in others.iter().enumerate() {
+            for (at, parts) in readers {
                 let task = helper(task, FIRST_READER + at as u16);
                 let work = move || {
                     let _entered = task::enter(&task);
-                    if let Err(error) = read(files) {
+                    if let Err(error) = self.read_parts(pipeline, parts, 0) {
                         pipeline.fail(error);
                     }
                 };
                 let spawned = thread::spawn_scoped(scope, "backup reader", work);
                 spawned.map_err(furrow_engine::EngineError::Thread)?;
             }
-            read(first)
+            self.read_parts(pipeline, first, 0)
         })
     }
 
-    fn read_file(&self, pipeline: &Pipeline<'_>, of: &Source) -> Result<(), BackupError> {
-        let id = FileId(of.file.id);
-        let mut filling: Option<Filling> = None;
-        for interval in 0.. {
-            let runs = self.source.allocated(id, of.file.size_pages, interval)?;
-            let Some(runs) = runs else { break };
-            for (first, pages) in runs {
-                let run = (
-                    PageId {
-                        file: id,
-                        page: first,
-                    },
-                    pages,
-                );
-                if !self.read_run(pipeline, (of, run, 0), &mut filling)? {
-                    return Ok(());
-                }
+    /// Reads what others have not taken, a chunk at a time; also ends when the backup has failed elsewhere.
+    fn read_parts<'a>(
+        &self,
+        pipeline: &Pipeline<'_>,
+        parts: &Mutex<Parts<'a, impl Extents<'a>>>,
+        round: u32,
+    ) -> Result<(), BackupError> {
+        while let Some(buffer) = pipeline.buffer() {
+            let limit = pipeline.request.transfer_bytes;
+            let taken = parts.lock().take((limit / PAGE_SIZE) as u32)?;
+            if taken.is_empty() {
+                pipeline.give_back(buffer);
+                break;
             }
-        }
-        if let Some(filling) = filling {
+            let mut filling = Filling::new((buffer, limit), ChunkKind::Pages, round);
+            for part in taken {
+                self.read_part(pipeline, part, &mut filling)?;
+            }
             pipeline.send(filling.finish());
         }
         Ok(())
     }
 
-    /// Reads a run of pages; `false` when the backup has failed elsewhere.
-    fn read_run(
+    fn read_part(
         &self,
         pipeline: &Pipeline<'_>,
-        (of, (start, pages), round): (&Source, (PageId, u32), u32),
-        filling: &mut Option<Filling>,
-    ) -> Result<bool, BackupError> {
-        let (mut at, end) = (start.page.0, start.page.0 + pages);
-        while at < end {
-            let full = filling.take_if(|f| f.room() < PAGE_SIZE);
-            if let Some(full) = full {
-                pipeline.send(full.finish());
-            }
-            if filling.is_none() {
-                let Some(buffer) = pipeline.buffer() else {
-                    return Ok(false);
-                };
-                let buffer = (buffer, pipeline.request.transfer_bytes);
-                *filling = Some(Filling::new(buffer, ChunkKind::Pages, round));
-            }
-            let Some(chunk) = filling.as_mut() else {
-                return Ok(false);
-            };
-            let count = ((chunk.room() / PAGE_SIZE) as u32).min(end - at);
-            let run = Run {
-                file: u32::from(start.file.0),
-                first: at,
-                count,
-            };
-            let bytes = chunk.add(run, count as usize * PAGE_SIZE);
-            let first = PageId {
-                page: PageNo(at),
-                ..start
-            };
-            pipeline.pace(bytes.len());
-            self.source.read(first, bytes)?;
-            if pipeline.request.checksum {
-                self.check(pipeline, of, (first, bytes))?;
-            }
-            at += count;
-            of.pages.fetch_add(u64::from(count), Ordering::Relaxed);
-            let read = page_bytes(u64::from(count));
-            pipeline.done_bytes.fetch_add(read, Ordering::Relaxed);
+        part: Part<'_>,
+        filling: &mut Filling,
+    ) -> Result<(), BackupError> {
+        let Part { of, first, pages } = part;
+        let run = Run {
+            file: u32::from(first.file.0),
+            first: first.page.0,
+            count: pages,
+        };
+        let bytes = filling.add(run, pages as usize * PAGE_SIZE);
+        pipeline.pace(bytes.len());
+        self.source.read(first, bytes)?;
+        if pipeline.request.checksum {
+            self.check(pipeline, of, (first, bytes))?;
         }
-        Ok(true)
+        of.pages.fetch_add(u64::from(pages), Ordering::Relaxed);
+        let read = page_bytes(u64::from(pages));
+        pipeline.done_bytes.fetch_add(read, Ordering::Relaxed);
+        Ok(())
     }
 
     /// 3043 for a damaged page, unless damage is only to be recorded.
@@ -318,20 +293,15 @@ impl Producer {
         needed: &[(PageId, u32)],
         round: u32,
     ) -> Result<(), BackupError> {
-        let mut filling = None;
-        for &(first, pages) in needed {
+        let source = |id: FileId| {
             let mut sources = self.volumes.iter().flatten();
-            let Some(of) = sources.find(|s| s.file.id == first.file.0) else {
-                continue;
-            };
-            if !self.read_run(pipeline, (of, (first, pages), round), &mut filling)? {
-                return Ok(());
-            }
-        }
-        if let Some(filling) = filling {
-            pipeline.send(filling.finish());
-        }
-        Ok(())
+            sources.find(|s| s.file.id == id.0)
+        };
+        let needed = needed.iter().filter_map(|&(first, pages)| {
+            let of = source(first.file)?;
+            Some(Ok(Part { of, first, pages }))
+        });
+        self.read_parts(pipeline, &Mutex::new(Parts::new(needed)), round)
     }
 
     /// Fills in what is known when all is read.

@@ -119,6 +119,7 @@ pub fn repair_known(
     let mut losses: BTreeMap<(i32, i32), Loss> = BTreeMap::new();
     let mut rebuilt: BTreeMap<u64, Subject> = BTreeMap::new();
     let mut of_catalog = 0;
+    let mut dropped = BTreeSet::new();
     for pass in 0..=PASSES {
         let (mut left, mut fresh) = (Vec::new(), BTreeMap::new());
         let mut is_of_catalog = false;
@@ -140,10 +141,11 @@ pub fn repair_known(
             done.found.clone_from(&left);
         }
         if is_of_catalog {
-            let mended = catalog::mend(&overlay, options, with, (identity, &left))?;
+            let mended = catalog::mend(&overlay, options, with, (identity, &left, &dropped))?;
             if mended.refused {
                 return Ok(done.refused(mended.notes));
             }
+            dropped.extend(mended.dropped);
             for note in mended.notes {
                 if !done.notes.contains(&note) {
                     done.notes.push(note);

@@ -22,6 +22,8 @@ pub(super) struct Mended {
     pub(super) losses: Vec<Loss>,
     /// Whether the catalog cannot be repaired without loss of tables that may be there: then nothing is.
     pub(super) refused: bool,
+    /// Allocation units whose rows are removed: their pages become free.
+    pub(super) dropped: BTreeSet<i64>,
 }
 
 /// What a repair gave up.

@@ -183,6 +183,20 @@ fn tables_that_lost_rowset_and_index_rows_are_not_freed() {
 }
 
 #[test]
+fn tables_of_which_no_row_is_left_are_not_freed() {
+    for also in [&[34][..], &[34, 7]] {
+        let (_, volume) = closed(filled());
+        for id in [5, 54].iter().chain(also) {
+            damage(&*volume, Path::new(PRIMARY), base_page(*id));
+        }
+        let repaired = repaired_at_rest(&*volume);
+        assert!(repaired.refused, "{also:?}: {:?}", repaired.notes);
+        assert!(!repaired.left.is_empty() && repaired.pages.is_empty());
+        assert!(is_noted(&repaired, "Whose rows"), "{:?}", repaired.notes);
+    }
+}
+
+#[test]
 fn a_table_without_a_rowset_contradicts_the_catalog() {
     let house = quiet_house();
     fill_heap(&house, "t", 0);
@@ -404,6 +418,39 @@ fn a_database_with_a_damaged_sysfiles1_opens_with_its_log_and_is_repaired() {
     assert_eq!(records_of(&after), records_of(&before));
     let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
     instance.database("test").unwrap();
+}
+
+#[test]
+fn a_sound_page_in_the_place_of_a_tables_map_keeps_no_database_from_opening_after_a_crash() {
+    let house = quiet_house();
+    let (_, data) = fill_heap(&house, "t", 10);
+    fill_heap(&house, "other", 10);
+    let mut session = house.session();
+    let table = session.table("t").unwrap();
+    session.insert(&table, &[Value::Int(11), s("b")]).unwrap();
+    drop((table, session));
+    let volume = Arc::clone(&house.volume);
+    let House { instance, db, .. } = house;
+    drop(db);
+    instance.abandon();
+    drop(instance);
+    let file = open(&*volume, Path::new(PRIMARY));
+    let unit = Page::new(&page_in(&*file, data.page.0)).unit();
+    let is_map = |number: &u32| {
+        let page = page_in(&*file, *number);
+        Page::new(&page).unit() == unit && Page::new(&page).page_type() == PageType::Iam
+    };
+    let pages = 0..(file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32;
+    let map = pages.into_iter().find(is_map).unwrap();
+    // A page of rows of the same unit, by its header the page that is asked for.
+    let mut stale = page_in(&*file, data.page.0);
+    stale[32..38].copy_from_slice(&PageId::new(1, map).to_bytes());
+    put_page(&*file, map, stale);
+    drop(file);
+    let instance = Instance::start(Arc::clone(&volume), config()).unwrap();
+    let db = instance.database("test").unwrap();
+    assert_eq!(rows_of(&mut Session::new(&db).unwrap(), "other"), 10);
+    db.checkpoint().unwrap();
 }
 
 fn open_read(volume: &dyn Volume) -> Arc<dyn File> {

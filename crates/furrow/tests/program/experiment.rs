@@ -23,11 +23,8 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
         assert_eq!(run.rows, Some(128));
         assert!(run.response.unwrap() > 0.0 && run.cpu_s.is_some());
         assert_eq!(run.latency[0].count, 128);
-        assert!(
-            run.waits.iter().any(|wait| wait.wait_type == "WRITELOG"),
-            "{:?}",
-            run.waits
-        );
+        let mut waits = run.waits.iter();
+        assert!(waits.any(|wait| wait.wait_type == "WRITELOG"), "{run:?}");
         assert!(
             run.spinlocks
                 .iter()
@@ -52,9 +49,9 @@ fn an_experiment_leaves_its_four_files_and_nothing_else() {
     the_build_is_named(&results);
 
     let (shown, reported) = (out(&output), err(&output));
-    // Two blocks beside other programs may differ from themselves: then the report says so.
-    let word = ["SCREENING: ", "NOISY: "];
-    assert!(word.iter().any(|word| shown.starts_with(word)), "{shown}");
+    // Two blocks beside other programs may differ from themselves.
+    let mut words = ["SCREENING: ", "NOISY: "].iter();
+    assert!(words.any(|word| shown.starts_with(word)), "{shown}");
     assert!(
         shown.contains("report.html") && shown.lines().count() <= 31,
         "{shown}"

@@ -96,6 +96,8 @@ pub struct History {
     pub started_us: i64,
     /// The last event.
     pub last_us: i64,
+    /// Seconds between stops and what went on after them.
+    pub paused_s: f64,
     /// Runs that were ever begun, by id.
     pub runs: BTreeMap<u32, RunHistory>,
     /// Things that the experiment owns and that still exist, oldest first, with the run that created them.
@@ -141,6 +143,7 @@ impl History {
             volumes: Vec::new(),
             started_us: first.at_us,
             last_us: first.at_us,
+            paused_s: 0.0,
             runs: BTreeMap::new(),
             owned: Vec::new(),
             deviations: Vec::new(),
@@ -239,6 +242,7 @@ impl History {
 
     fn resumed(&mut self, gap_s: f64, program: &str) {
         self.stopped_before = self.stopped.take();
+        self.paused_s += gap_s;
         let text = format!("the experiment was resumed after a gap of {gap_s:.0} s");
         self.deviate("resumed", None, &text);
         if !program.is_empty() && program != self.program {

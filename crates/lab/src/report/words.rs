@@ -184,7 +184,7 @@ pub fn moment(text: &str) -> String {
     }
 }
 
-/// A drift as the change over an hour, or over the whole experiment where that was shorter.
+/// A drift as the change over an hour, or over all runs where they took less.
 pub fn drift(drift: &Drift, experiment_s: f64) -> String {
     let hours = experiment_s / 3600.0;
     let (span, words) = if hours < 1.0 {

@@ -68,7 +68,7 @@ pub struct Results {
     pub started: String,
     /// When it ended, UTC.
     pub finished: String,
-    /// From the first set-up to the last tear-down, pauses of a resumed experiment included.
+    /// From the first set-up to the last tear-down, without the pauses of a resumed experiment.
     pub duration_s: f64,
     /// What was going to be done, in which order.
     pub plan: PlanInfo,
@@ -137,6 +137,14 @@ pub enum ResultsError {
 }
 
 impl Results {
+    /// Seconds from the beginning of the first run to the end of the last one, pauses included.
+    pub(crate) fn span_s(&self) -> f64 {
+        let end = |run: &Run| run.started_s + run.seconds.unwrap_or(0.0);
+        let first = self.runs.iter().map(|run| run.started_s).reduce(f64::min);
+        let last = self.runs.iter().map(end).reduce(f64::max);
+        first.zip(last).map_or(0.0, |(first, last)| last - first)
+    }
+
     /// The level with this key.
     #[must_use]
     pub fn level(&self, key: &str) -> Option<&LevelResult> {

@@ -36,6 +36,7 @@ fn shared_files_go_at_ctrl_c_and_are_made_again_when_the_experiment_is_resumed()
     experiment.trouble.clear();
     how.cancel.store(false, Ordering::Relaxed);
     how.program = "furrow 9.9".to_string();
+    experiment.clock.advance(100_000.0);
     let mut runner = Runner::resume(how, &mut experiment).unwrap();
     assert_eq!(
         runner.run(&mut experiment, &mut |_| {}).unwrap(),
@@ -44,6 +45,7 @@ fn shared_files_go_at_ctrl_c_and_are_made_again_when_the_experiment_is_resumed()
     assert_clean(volume.as_ref(), &experiment.server);
     assert_eq!(experiment.prepared, 2);
     let results = runner.results(&experiment, Environment::default());
+    assert!(results.duration_s < 50_000.0, "without the pause");
     let other = results
         .deviations
         .iter()

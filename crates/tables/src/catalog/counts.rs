@@ -30,9 +30,6 @@ fn unless_gone(result: Result<(), EngineError>) -> Result<(), EngineError> {
     }
 }
 
-/// Messages of a page that cannot be read.
-const DAMAGE: [u32; 2] = [823, 824];
-
 impl Catalog {
     /// Writes counts of rows and pages of what has changed since the last time, and where the catalog
     /// begins. With no latch held; may wait for log space.
@@ -45,7 +42,7 @@ impl Catalog {
                 Ok(()) => {}
                 // A damaged page of one table must not keep the database from its checkpoint, or from
                 // opening. The counts of the table stay as they are until it changes again.
-                Err(e) if DAMAGE.contains(&e.number()) => {
+                Err(e) if e.is_damage() => {
                     let rowset = rowset.id().0;
                     tracing::warn!(rowset, error = %e, "counts cannot be written");
                 }

@@ -206,6 +206,7 @@ impl OpenScan {
             within: None,
             candidates: None,
             reread: false,
+            watch: None,
         }
     }
 }

@@ -25,7 +25,9 @@ use furrow_access::{
 use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
 use furrow_observe::counters::Counter;
 use furrow_observe::task::TaskGuard;
-use furrow_txn::lock::{Granted, LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::lock::{
+    Granted, LockError, LockManager, LockMode, LockOwner, Resource, Timeout, Watch,
+};
 use furrow_types::Value;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -39,6 +41,8 @@ struct Locker<'v, 'r> {
     table: &'v Table,
     index: &'v Index,
     reading: Reading,
+    /// Whether others write in the table.
+    watch: Watch,
     /// Requests the locks of pages.
     pages: PageAsk<'v>,
     /// The page that is being read.
@@ -148,13 +152,13 @@ impl Locker<'_, '_> {
         match self.reading {
             Reading::Dirty => true,
             // A transaction that has changed a row of the table holds IX on the table until it ends.
-            Reading::Committed => self.locks.is_unwritten(self.owner, whole),
+            Reading::Committed => self.locks.is_unwritten(self.owner, &mut self.watch),
             Reading::Kept(mode) | Reading::Range(mode) => {
                 let held = self.owner.held(&whole);
                 if held.is_some_and(|held| covers_rows(held, mode)) {
                     return true;
                 }
-                let free = self.looks_first && self.locks.is_unwritten(self.owner, whole);
+                let free = self.looks_first && self.locks.is_unwritten(self.owner, &mut self.watch);
                 self.unlocked |= free;
                 free
             }
@@ -338,6 +342,8 @@ pub struct OpenScan {
     pub(super) candidates: Option<Candidates>,
     /// Whether the row gone to last was read once more: [`Session::claim`].
     pub(super) reread: bool,
+    /// Whether others write in the table, once it was looked.
+    pub(super) watch: Option<Watch>,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
@@ -477,6 +483,7 @@ impl Session {
             within,
             candidates,
             reread: false,
+            watch: None,
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
@@ -625,6 +632,7 @@ impl OpenScan {
             let index = table.indexes.get(self.place);
             let index =
                 index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
+            let whole = Resource::Object(session.db.id, table.id);
             let mut locker = Locker {
                 locks: &session.db.locks,
                 owner: &session.owner,
@@ -633,6 +641,7 @@ impl OpenScan {
                 table: &table,
                 index,
                 reading: self.reading,
+                watch: self.watch.unwrap_or_else(|| Watch::new(whole)),
                 pages: PageAsk::new(session, &table, index, asked_of_pages(self.reading)),
                 page: PageId::NONE,
                 read_past: self.hints.read_past,
@@ -645,6 +654,7 @@ impl OpenScan {
             };
             let step = self.source.step(index, &mut locker)?;
             let (unlocked, missed) = (locker.unlocked, locker.expected);
+            self.watch = Some(locker.watch);
             (step, locker.blocked, locker.error, unlocked, missed)
         };
         if let (Some(candidates), Some(from)) = (&mut self.candidates, from) {

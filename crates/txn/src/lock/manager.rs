@@ -79,6 +79,7 @@ impl Table {
             }
         };
         stake.keep();
+        self.writers.came(*hash, resource, wanted.mode);
         Ok(Grant::Request(request))
     }
 
@@ -116,9 +117,34 @@ impl Table {
                 self.block(owner, shard, head, &wanted, timeout)?;
             }
             stake.keep();
+            self.writers.came(hash, &resource, target);
         }
         locks.get_mut(at).mode = target;
         Ok(Granted::Converted)
+    }
+}
+
+/// An object whose writers a reader looks for again and again ([`LockManager::is_unwritten`]).
+#[derive(Debug, Clone, Copy)]
+pub struct Watch {
+    object: Resource,
+    hash: u64,
+    /// How many writers had come in all before there was none.
+    quiet: Option<u32>,
+}
+
+impl Watch {
+    /// Of a lock of an object.
+    pub fn new(object: Resource) -> Watch {
+        debug_assert!(
+            matches!(object, Resource::Object(..)),
+            "only locks of objects are noted"
+        );
+        Watch {
+            object,
+            hash: object.hash(),
+            quiet: None,
+        }
     }
 }
 
@@ -275,12 +301,24 @@ impl LockManager {
     /// Whether no other owner has an intent to write in an object, so that S would be granted right now.
     /// Cheaper than [`LockManager::try_instant`], for readers that call it for each page with its latch held.
     /// It may return `false` where no owner writes.
-    pub fn is_unwritten(&self, owner: &LockOwner, object: Resource) -> bool {
+    pub fn is_unwritten(&self, owner: &LockOwner, watch: &mut Watch) -> bool {
         debug_assert!(
-            matches!(object, Resource::Object(..)),
-            "only locks of objects are noted"
+            Arc::ptr_eq(&self.table, &owner.table),
+            "an owner of another lock manager"
         );
-        let hash = object.hash();
+        let arrivals = self.table.writers.arrivals(watch.hash);
+        let is_quiet = watch.quiet == Some(arrivals);
+        if !is_quiet && self.would_be_granted(owner, watch) {
+            watch.quiet = Some(arrivals);
+            return true;
+        }
+        is_quiet
+    }
+
+    /// Whether S of the object would be granted, by all notes and its shard.
+    fn would_be_granted(&self, owner: &LockOwner, watch: &Watch) -> bool {
+        let Watch { object, hash, .. } = *watch;
+        debug_assert_eq!(hash, object.hash(), "the hash is the object's");
         let mut locks = owner.locks.lock();
         let at = locks.find(hash, &object);
         let own = at.map(|at| locks.entries()[at].mode);

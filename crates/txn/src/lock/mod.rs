@@ -64,7 +64,7 @@ mod weak;
 pub use error::{Granted, LockError};
 pub use escalation::Escalation;
 pub use isolation::Isolation;
-pub use manager::LockManager;
+pub use manager::{LockManager, Watch};
 pub use mode::LockMode;
 pub use owner::{Canceller, LockOwner};
 pub use report::{DeadlockProcess, DeadlockReport, DeadlockResource};

@@ -1,7 +1,7 @@
 //! What owners note of weak locks, and the counts of strong requests and of notes in the way of S. The
 //! protocol is in `weak`.
 
-use furrow_io::sync::atomic::{AtomicU32, Ordering};
+use furrow_io::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use smallvec::SmallVec;
 
 use super::held::Held;
@@ -56,17 +56,39 @@ impl Counts {
 #[derive(Debug, Default)]
 pub(super) struct Strong(pub(super) Counts);
 
-/// How many notes there are that conflict with S, by hash of the object.
-#[derive(Debug, Default)]
-pub(super) struct Writers(pub(super) Counts);
+/// Locks that conflict with S, by hash of the object: how many of them are notes (the low half of a count),
+/// and how many have come since the start, in notes and in shards (the high half, which wraps around).
+#[derive(Debug)]
+pub(super) struct Writers(pub(super) Box<[AtomicU64]>);
+
+/// One that came.
+const CAME: u64 = 1 << 32;
+
+impl Default for Writers {
+    fn default() -> Writers {
+        Writers((0..COUNTS).map(|_| AtomicU64::new(0)).collect())
+    }
+}
 
 impl Writers {
+    fn of(&self, hash: u64) -> &AtomicU64 {
+        &self.0[hash as usize & (COUNTS - 1)]
+    }
+
     /// Counts a note of this mode. The caller holds the latch of the notes.
     #[inline]
     pub(super) fn raise(&self, hash: u64, mode: LockMode) {
         if writes(mode) {
             // Relaxed is enough: the latch of the first page that is changed under the lock orders it.
-            self.0.of(hash).fetch_add(1, Ordering::Relaxed);
+            self.of(hash).fetch_add(CAME + 1, Ordering::Relaxed);
+        }
+    }
+
+    /// Counts a lock of this mode that a shard has granted, before its owner learns of it.
+    #[inline]
+    pub(super) fn came(&self, hash: u64, resource: &Resource, mode: LockMode) {
+        if writes(mode) && matches!(resource, Resource::Object(..)) {
+            self.of(hash).fetch_add(CAME, Ordering::Relaxed);
         }
     }
 
@@ -74,15 +96,26 @@ impl Writers {
     #[inline]
     pub(super) fn lower(&self, hash: u64, mode: LockMode) {
         if writes(mode) {
-            let before = self.0.of(hash).fetch_sub(1, Ordering::Release);
-            debug_assert!(before > 0, "a note is counted when it is made");
+            let before = self.of(hash).fetch_sub(1, Ordering::Release);
+            debug_assert!(notes(before) > 0, "a note is counted when it is made");
         }
     }
 
-    /// Whether there is any; the shard of the object is latched.
+    /// Whether there is any note; the shard of the object is latched.
     pub(super) fn any(&self, hash: u64) -> bool {
-        self.0.of(hash).load(Ordering::Acquire) != 0
+        notes(self.of(hash).load(Ordering::Acquire)) != 0
     }
+
+    /// How many came.
+    #[inline]
+    pub(super) fn arrivals(&self, hash: u64) -> u32 {
+        (self.of(hash).load(Ordering::Acquire) >> 32) as u32
+    }
+}
+
+/// The notes of a count.
+pub(super) fn notes(count: u64) -> u32 {
+    count as u32
 }
 
 /// One strong request, counted until this is dropped. For a mode that is not strong it counts nothing.

@@ -59,6 +59,12 @@
 //! A count above 0 is taken for a *no*. If it comes from an IX of another object with the same hash, the
 //! reader tests each row, and the result is the same. The reader's own note is moved to the shard first.
 //!
+//! **A reader that found none need not look again until one has come.** [`Writers`](super::notes::Writers)
+//! also counts each lock that conflicts with S as it comes: a note under the latch of its notes, a request
+//! that a shard has granted before its owner learns of it. A reader keeps the count that it read before it
+//! looked and found no writer. While the count stays, no lock has been granted since that its owner knows of;
+//! so nothing was changed under one in a page whose latch the reader takes later.
+//!
 //! # Limits
 //! An owner notes at most [`NOTES`] locks; more go to the shards. Notes do not count against the lock table's
 //! limit, and are moved to the shards even if the table is full: then the strong request is refused, not

@@ -41,7 +41,7 @@ use crate::plan::Plan;
 use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::{BASE_TABLES, SYSFILES1};
+use furrow_format::catalog::{AllocUnit, BASE_TABLES, SYSFILES1};
 use furrow_format::{BOOT_PAGE, PageBuf, PageId};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
@@ -95,12 +95,13 @@ pub(super) fn concerns(source: &Overlay<'_>, findings: &[Finding]) -> bool {
             .any(|f| OF_CATALOG.contains(&f.number()) || of_base(f))
 }
 
-/// Repairs the foundation, or else the catalog. Nothing for a database of another engine.
+/// Repairs the foundation, or else the catalog; `dropped` are the units that earlier passes dropped. Nothing
+/// for a database of another engine.
 pub(super) fn mend(
     source: &Overlay<'_>,
     options: &Options,
     with: (Option<&Scratch>, Option<Listener<'_>>),
-    (identity, findings): (&Identity, &[Finding]),
+    (identity, findings, dropped): (&Identity, &[Finding], &BTreeSet<i64>),
 ) -> Result<Mended, CheckError> {
     let files = source.files();
     let library = Pages::new(source);
@@ -144,6 +145,7 @@ pub(super) fn mend(
                 files: &files,
                 headers: &headers,
                 damaged: damaged.clone(),
+                dropped,
                 notes: Vec::new(),
                 refusals: Vec::new(),
             };
@@ -187,7 +189,12 @@ fn written(state: &mut State<'_>, found: &Store, mut work: Work<'_>) -> Mended {
             ..Mended::default()
         };
     }
+    let units = |store: &Store| -> BTreeSet<i64> {
+        let units: Vec<AllocUnit> = store.all();
+        units.iter().map(|unit| unit.auid).collect()
+    };
     Mended {
+        dropped: &units(found) - &units(&work.store),
         notes: work.notes,
         losses: std::mem::take(&mut state.losses).into_values().collect(),
         pages: std::mem::take(&mut state.pages),

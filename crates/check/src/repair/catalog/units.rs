@@ -5,12 +5,15 @@
 //!    this kind and size, and one unit without a row has such pages. A unit without rows is given only if it
 //!    is the only one without a row. Otherwise the catalog is not repaired, for the rows of a table would go.
 //! 2. *A table without a rowset is dropped only if no page can be one of its rows*: while a unit with rows
-//!    belongs to no rowset, nothing is repaired. Proof:
-//!    `tables_that_lost_rowset_and_index_rows_are_not_freed` (engine).
+//!    belongs to no rowset, nothing is repaired, also where the row of its table is lost. Proofs:
+//!    `tables_that_lost_rowset_and_index_rows_are_not_freed`, `tables_of_which_no_row_is_left_are_not_freed`
+//!    (engine).
 
 use super::reconcile::{Work, is_base};
 use super::survey::SeenUnit;
-use furrow_format::catalog::{AllocUnit, IndexStat, Rowset, SchemaObject, object_type, unit_kind};
+use furrow_format::catalog::{
+    AllocUnit, IndexStat, Rowset, SYSROWSETS, SchemaObject, object_type, unit_kind,
+};
 use furrow_format::{AllocUnitId, PageId};
 use std::collections::BTreeSet;
 
@@ -89,8 +92,8 @@ impl Work<'_> {
         }
     }
 
-    /// Tables that no rowset and no index is left of: they are dropped, unless pages of rows are left whose
-    /// table is not known.
+    /// Tables that no rowset and no index is left of: they are dropped. Pages of rows whose table is not
+    /// known are not freed: nothing is repaired.
     pub(super) fn lost_tables(&mut self) {
         let rowsets: Vec<Rowset> = self.store.all();
         let stats: Vec<IndexStat> = self.store.all();
@@ -99,9 +102,6 @@ impl Work<'_> {
         let bases: BTreeSet<i32> = bases.chain(in_stats.map(|s| s.id)).collect();
         let mut lost: Vec<SchemaObject> = self.store.all();
         lost.retain(|o| o.kind == object_type::USER_TABLE && !bases.contains(&o.id));
-        if lost.is_empty() {
-            return;
-        }
         let owners = rowsets.iter().map(|rowset| rowset.rowsetid);
         let owners: BTreeSet<i64> = owners.chain(stats.iter().map(|s| s.rowset)).collect();
         let rows: Vec<AllocUnit> = self.store.all();
@@ -109,15 +109,29 @@ impl Work<'_> {
             .iter()
             .filter(|unit| unit.kind == TO_DROP || owners.contains(&unit.ownerid));
         let owned: BTreeSet<i64> = owned.map(|unit| unit.auid).collect();
-        let lone = |(id, seen): (&u64, &SeenUnit)| {
-            of_users(*id) && !seen.any.is_none() && !owned.contains(&(*id as i64))
+        // Where no table asks for rows, the row of the table may be lost as well. One page with a wrong
+        // number of a unit is not a table: that has an IAM page, too.
+        let is_lost = self.damaged.contains(&SYSROWSETS.id);
+        let is_table = |seen: &SeenUnit| {
+            let has_rows = seen.is_data && seen.leaf_min.is_some() && !seen.first_iam.is_none();
+            !lost.is_empty() || (is_lost && has_rows)
         };
-        if self.survey.units.iter().any(lone) {
+        let lone = self.survey.units.iter().filter(|(id, seen)| {
+            of_users(**id)
+                && !seen.any.is_none()
+                && !owned.contains(&(**id as i64))
+                && !self.dropped.contains(&(**id as i64))
+                && is_table(seen)
+        });
+        let lone = lone.count();
+        if lone > 0 {
             let names: Vec<String> = lost.iter().map(|table| self.name_of(table.id)).collect();
+            let of = match names.is_empty() {
+                true => format!("Whose rows the pages of {lone} allocation units are"),
+                false => format!("Which pages are those of {}", names.join(", ")),
+            };
             self.refusals.push(format!(
-                "Which pages are those of {} cannot be decided: the catalog is not repaired. Restore the \
-                 database from a backup.",
-                names.join(", ")
+                "{of} cannot be decided: the catalog is not repaired. Restore the database from a backup."
             ));
             return;
         }

@@ -196,14 +196,11 @@ pub(in crate::report) fn run_order(results: &Results) -> Markup {
     let finding = match results.noise.drift {
         None => "Runs in the order in which they ran".to_owned(),
         Some(drift) if drift.interval.contains(0.0) => {
-            format!(
-                "No drift shown: {}",
-                words::drift(&drift, results.duration_s)
-            )
+            format!("No drift shown: {}", words::drift(&drift, results.span_s()))
         }
         Some(drift) => format!(
             "The machine drifted by {}; blocks take that out of the comparison",
-            words::drift(&drift, results.duration_s)
+            words::drift(&drift, results.span_s())
         ),
     };
     let draw = |size: Size| draw_order(results, &points, size);

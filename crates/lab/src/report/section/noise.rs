@@ -30,7 +30,7 @@ pub(in crate::report) fn panel(results: &Results) -> Markup {
         format!("{} ({low} to {high})", percent(cv.value))
     });
     let drift = noise.drift.map_or("not calculated".to_owned(), |drift| {
-        words::drift(&drift, results.duration_s)
+        words::drift(&drift, results.span_s())
     });
     let aa = noise.aa.as_ref().map_or("not run".to_owned(), |aa| {
         format!(

@@ -61,14 +61,14 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     let (answer, knee) = answer::answer(&facts, &judged, ladder, found.as_ref(), analysis);
     let attribution = attribution::attribute(&facts, &judged, &answer, analysis);
     let badge = answer.badge;
-    let seconds = (history.last_us - history.started_us) as f64 / 1e6;
+    let seconds = (history.last_us - history.started_us) as f64 / 1e6 - history.paused_s;
     let mut results = Results {
         schema_version: SCHEMA_VERSION,
         experiment: analysis.experiment.labelled_subject(),
         models: analysis.experiment.models(),
         started: WallTime::from_unix_us(history.started_us).iso(),
         finished: WallTime::from_unix_us(history.last_us).iso(),
-        duration_s: seconds,
+        duration_s: seconds.max(0.0),
         plan: plan_info(&facts),
         deviations: history.deviations.clone(),
         environment: analysis.environment.clone(),

@@ -7,8 +7,10 @@ use std::time::Duration;
 use furrow_format::TxnId;
 
 use super::super::LockMode::{self, *};
-use super::super::notes::is_weak;
-use super::super::{Granted, Isolation, LockConfig, LockError, LockManager, LockStatus, Timeout};
+use super::super::notes::{NOTES, is_weak};
+use super::super::{
+    Granted, Isolation, LockConfig, LockError, LockManager, LockStatus, Timeout, Watch,
+};
 use super::witness::{KEEPER, KEPT, Objects, look};
 use super::{Dice, check, is_empty, key, owner, parties, queued, table};
 
@@ -251,16 +253,59 @@ fn who_reads_all_of_an_object_hears_of_each_intent_to_write_and_disturbs_nobody(
                 if let Some(mode) = own {
                     manager.lock(&a, table(1), mode, NOW).unwrap();
                 }
-                let free = manager.is_unwritten(&a, table(1));
+                let free = manager.is_unwritten(&a, &mut Watch::new(table(1)));
                 assert_eq!(free, other != IX, "{own:?} beside {other}, moved: {moved}");
                 let mine = own.is_some_and(|own| own != IX);
                 assert_eq!(manager.table.notes(), others + usize::from(mine));
                 check(&manager);
                 manager.release_all(&b);
-                assert!(manager.is_unwritten(&a, table(1)));
+                assert!(manager.is_unwritten(&a, &mut Watch::new(table(1))));
                 drop((a, b, c));
                 assert!(is_empty(&manager));
             }
+        }
+    }
+}
+
+#[test]
+fn a_reader_that_looks_again_hears_of_writers_that_came_to_a_shard() {
+    for held in [None, Some(IS)] {
+        let (manager, [a, b, _c]) = parties();
+        // More locks than an owner notes: the next go to the shards.
+        for other in 0..NOTES as i32 {
+            manager.lock(&b, table(100 + other), IS, NOW).unwrap();
+        }
+        if let Some(mode) = held {
+            manager.lock(&b, table(1), mode, NOW).unwrap();
+        }
+        let mut watch = Watch::new(table(1));
+        assert!(manager.is_unwritten(&a, &mut watch));
+        manager.lock(&b, table(1), IX, NOW).unwrap();
+        assert!(!manager.is_unwritten(&a, &mut watch), "{held:?}");
+        manager.release_all(&b);
+        assert!(manager.is_unwritten(&a, &mut watch));
+    }
+}
+
+#[test]
+fn a_reader_that_looks_again_hears_of_a_writer_that_waited_meanwhile() {
+    for held in [None, Some(IS)] {
+        let (manager, [a, b, c]) = parties();
+        if let Some(mode) = held {
+            manager.lock(&b, table(1), mode, NOW).unwrap();
+        }
+        manager.lock(&c, table(1), S, NOW).unwrap();
+        let mut watches = [&a, &c].map(|reader| (reader, Watch::new(table(1))));
+        scope(|s| {
+            s.spawn(|| manager.lock(&b, table(1), IX, LONG).unwrap());
+            queued(&manager, 52, table(1));
+            for (reader, watch) in &mut watches {
+                manager.is_unwritten(reader, watch);
+            }
+            manager.release_all(&c);
+        });
+        for (reader, watch) in &mut watches {
+            assert!(!manager.is_unwritten(reader, watch), "{held:?}");
         }
     }
 }
@@ -284,7 +329,10 @@ fn each_way_in_which_an_intent_to_write_comes_and_goes_is_counted() {
     manager.lock(&a, table(3), IX, NOW).unwrap();
     manager.lock(&a, table(3), X, NOW).unwrap();
     assert_eq!(writers(), 0, "strengthened");
-    assert!(!manager.is_unwritten(&b, table(3)) && manager.is_unwritten(&b, table(2)));
+    assert!(
+        !manager.is_unwritten(&b, &mut Watch::new(table(3)))
+            && manager.is_unwritten(&b, &mut Watch::new(table(2)))
+    );
     drop((a, b));
     assert!(is_empty(&manager));
 }

@@ -10,7 +10,7 @@ use furrow_io::time::Moment;
 use furrow_io::weave::{explore, together};
 
 use super::super::LockMode::{self, *};
-use super::super::{Isolation, LockConfig, LockError, LockManager, LockOwner, Timeout};
+use super::super::{Isolation, LockConfig, LockError, LockManager, LockOwner, Timeout, Watch};
 use super::witness::{KEEPER, KEPT, Objects, look};
 use super::{Dice, check, is_empty, key, owner, table};
 
@@ -221,13 +221,14 @@ fn woven_readers_of_whole_pages_see_nothing_that_is_not_committed() {
         let (reader, read) = (Arc::clone(&manager), page);
         bodies.push(Box::new(move || {
             let me = owner(&reader, 54);
+            let mut watch = Watch::new(table(1));
             for own in [None, Some(IS), Some(IX)] {
                 if let Some(mode) = own {
                     drop(reader.lock(&me, table(1), mode, Timeout::Forever));
                 }
                 for _ in 0..3 {
                     let changed = read.lock();
-                    let free = reader.is_unwritten(&me, table(1));
+                    let free = reader.is_unwritten(&me, &mut watch);
                     assert!(!(free && *changed), "what is not committed was read");
                 }
             }

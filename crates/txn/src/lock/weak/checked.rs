@@ -4,29 +4,26 @@ use furrow_io::sync::MutexGuard;
 use furrow_io::sync::atomic::Ordering;
 use std::collections::HashSet;
 
-use crate::lock::notes::{COUNTS, Counts, NOTES, Standing, Strong, Writers, is_strong, is_weak};
+use crate::lock::notes::{COUNTS, NOTES, Standing, Strong, Writers, is_strong, is_weak, notes};
 use crate::lock::resource::Resource;
 use crate::lock::shard::Shard;
 use crate::lock::table::Table;
 
-impl Counts {
-    fn sum(&self) -> u32 {
-        let counts = self.0.iter();
+impl Strong {
+    /// All counts together.
+    pub(in crate::lock) fn sum(&self) -> u32 {
+        let counts = self.0.0.iter();
         counts.map(|count| count.load(Ordering::SeqCst)).sum()
     }
 }
 
-impl Strong {
-    /// All counts together.
-    pub(in crate::lock) fn sum(&self) -> u32 {
-        self.0.sum()
-    }
-}
-
 impl Writers {
-    /// All counts together.
+    /// All notes together.
     pub(in crate::lock) fn sum(&self) -> u32 {
-        self.0.sum()
+        let counts = self.0.iter();
+        counts
+            .map(|count| notes(count.load(Ordering::SeqCst)))
+            .sum()
     }
 }
 
