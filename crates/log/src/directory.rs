@@ -28,7 +28,7 @@ const RUN_BYTES: usize = 12;
 /// | 40-43 | CRC-32C of the copy, this field taken as zero |
 /// | 44-47 | 1 while blocks of a log backup are put in, else 0 |
 /// | 48-55 | LSN where the last completed checkpoint begins: recovery reads from there |
-/// | 56-63 | while blocks of a log backup are put in, the last record before them |
+/// | 56-63 | while blocks of a log backup are put in, the last record before them; else `reached` |
 /// | 64-.. | VLF runs: size in bytes u64, count u32 |
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Directory {
@@ -41,6 +41,9 @@ pub(crate) struct Directory {
     /// While blocks of a log backup are being put in, the last record that was there before. Some of the
     /// blocks may lie behind the end, in no order.
     pub(crate) growing: Option<Lsn>,
+    /// The last record of a log that was restored: the log does not end before it. Zero where it is not
+    /// known: of a log that is written, and while blocks are being put in.
+    pub(crate) reached: Lsn,
     /// Where the last completed checkpoint begins; zero before the first.
     pub(crate) checkpoint: Lsn,
     /// Sizes of the VLFs in file order: (size in bytes, how many in a row).
@@ -117,8 +120,12 @@ impl Directory {
             44,
             &u32::from(self.growing.is_some()).to_le_bytes(),
         );
-        let before = self.growing.unwrap_or(Lsn::ZERO);
-        put(&mut bytes, 56, &before.0.to_le_bytes());
+        debug_assert!(
+            self.growing.is_none() || self.reached == Lsn::ZERO,
+            "both have one place"
+        );
+        let last = self.growing.unwrap_or(self.reached);
+        put(&mut bytes, 56, &last.0.to_le_bytes());
         put(&mut bytes, 48, &self.checkpoint.0.to_le_bytes());
         for (i, (size, count)) in self.runs.iter().enumerate() {
             put(
@@ -158,14 +165,17 @@ impl Directory {
             let at = DIRECTORY_HEAD_BYTES + i * RUN_BYTES;
             Some((u64_at(bytes, at)?, u32_at(bytes, at + 8)?))
         };
+        let last = Lsn(u64_at(bytes, 56)?);
+        let (growing, reached) = match u32_at(bytes, 44)? {
+            0 => (None, last),
+            _ => (Some(last), Lsn::ZERO),
+        };
         let directory = Directory {
             version: u64_at(bytes, 8)?,
             binding: *bytes.get(16..)?.first_chunk()?,
             sector: u32_at(bytes, 32)?,
-            growing: match u32_at(bytes, 44)? {
-                0 => None,
-                _ => Some(Lsn(u64_at(bytes, 56)?)),
-            },
+            growing,
+            reached,
             checkpoint: Lsn(u64_at(bytes, 48)?),
             runs: (0..runs).map(run).collect::<Option<_>>()?,
         };
@@ -297,6 +307,7 @@ mod tests {
             binding: [7; 16],
             sector: 512,
             growing: None,
+            reached: Lsn::ZERO,
             checkpoint: Lsn::ZERO,
             runs: vec![(8192, 3)],
         };
@@ -330,6 +341,7 @@ mod tests {
             binding: [9; 16],
             sector: 4096,
             growing: Some(Lsn(7)),
+            reached: Lsn::ZERO,
             checkpoint: Lsn(77),
             runs: vec![(1 << 20, 4)],
         };
@@ -339,6 +351,12 @@ mod tests {
         let mut bytes = dir.encode();
         assert_eq!(Directory::decode(&bytes), Some(dir.clone()));
         assert_eq!(dir.vlfs()[8], (8192 + (8 << 20), 1 << 22));
+        let restored = Directory {
+            growing: None,
+            reached: Lsn(8),
+            ..dir.clone()
+        };
+        assert_eq!(Directory::decode(&restored.encode()), Some(restored));
         bytes[70] ^= 1;
         assert_eq!(Directory::decode(&bytes), None);
     }
@@ -358,6 +376,7 @@ mod tests {
             binding: [9; 16],
             sector: 4096,
             growing: Some(Lsn(7)),
+            reached: Lsn::ZERO,
             checkpoint: Lsn::ZERO,
             runs: vec![(1 << 20, 1)],
         };

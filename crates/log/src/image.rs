@@ -4,13 +4,17 @@
 //! every LSN still names the place of its record. They lie in the file in the order of their numbers. Each
 //! block is sealed again with the new log's identity.
 
+mod erase;
+#[cfg(test)]
+mod tests;
+
 use crate::directory::{Directory, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::reader::read_block;
 use crate::{LogError, LogScan, OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
-use furrow_io::{AlignedBuf, File, Fill, IoErrorKind, read_around};
+use furrow_io::{AlignedBuf, File, Fill, IoErrorKind};
 use std::sync::Arc;
 
 /// VLFs that a log needs beside those that hold its blocks.
@@ -19,8 +23,6 @@ const SPARE_VLFS: u64 = 1;
 const MOST_SPARE_VLFS: u64 = 256;
 /// No log has a VLF as large as this: block offsets end at 8 GB.
 const MOST_VLF_BYTES: u64 = 16 << 30;
-/// How much is made zero at once.
-const ZERO_BYTES: usize = 1 << 20;
 
 /// A log file that is being put together. It is not a valid log before [`LogImage::finish`].
 #[derive(Debug)]
@@ -79,6 +81,7 @@ impl LogImage {
             binding,
             sector,
             growing: None,
+            reached: Lsn::ZERO,
             checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
@@ -157,6 +160,9 @@ impl LogImage {
         };
         let is_behind = |seq: &&mut u32| behind != Behind::Nothing && **seq > end.vlf();
         seqs.iter_mut().filter(is_behind).for_each(|seq| *seq = 0);
+        if behind != Behind::Lost {
+            number_damaged(&mut seqs);
+        }
         let image = LogImage {
             file,
             directory,
@@ -190,8 +196,11 @@ impl LogImage {
     }
 
     fn note_growing(&mut self, before: Lsn) -> Result<(), LogError> {
-        debug_assert!(before >= self.kept, "what is in place is not given up");
-        self.directory.growing = Some(before);
+        debug_assert!(
+            before >= self.kept.max(self.directory.reached),
+            "what is in place is not given up"
+        );
+        (self.directory.growing, self.directory.reached) = (Some(before), Lsn::ZERO);
         self.directory.version += 1;
         write_directory(&*self.file, &self.directory)
     }
@@ -264,86 +273,25 @@ impl LogImage {
         self.stop = stop;
     }
 
+    /// Whether records that were in place cannot be read any more, and have not come again.
+    pub fn is_lost(&self) -> bool {
+        self.behind == Behind::Lost
+    }
+
+    /// Whether the loss of its last records would show. It would not in a log that an earlier version has
+    /// restored, or that a database has written.
+    pub fn has_known_end(&self) -> bool {
+        self.puts_in() || self.directory.reached != Lsn::ZERO
+    }
+
+    /// Whether this restore, or one before that was interrupted, has put blocks in.
+    fn puts_in(&self) -> bool {
+        self.directory.growing.is_some() || self.kept == Lsn::ZERO
+    }
+
     /// Whether records are left out.
     pub fn is_stopped(&self) -> bool {
         self.stop != Lsn::MAX
-    }
-
-    /// Makes the log end before [`LogImage::stop_at`], whatever was written behind it before.
-    pub fn cut(&self) -> Result<(), LogError> {
-        match self.stop {
-            Lsn::MAX => Ok(()),
-            stop => self.erase_from(stop),
-        }
-    }
-
-    /// Whether an extension was interrupted: its blocks may be put in again, or given up.
-    pub fn is_interrupted(&self) -> bool {
-        self.behind == Behind::Strays
-    }
-
-    /// Ends an extension that was interrupted, durably: the log ends where it ended before.
-    /// [`LogError::Damaged`] of a log that has lost records; it stays as it is.
-    pub fn give_up_extension(&mut self) -> Result<(), LogError> {
-        match (self.behind, self.directory.growing) {
-            (Behind::Lost, _) => return Err(LogError::Damaged(self.last_lsn())),
-            (_, None) => return Ok(()),
-            (_, Some(_)) => self.give_up_strays()?,
-        }
-        self.file.sync()?;
-        self.directory.growing = None;
-        self.directory.version += 1;
-        write_directory(&*self.file, &self.directory)
-    }
-
-    fn give_up_strays(&mut self) -> Result<(), LogError> {
-        match (self.behind, self.directory.growing) {
-            (Behind::Lost, Some(_)) => Err(LogError::Damaged(self.last_lsn())),
-            (Behind::Strays, _) => self.erase_behind(),
-            (Behind::Lost | Behind::Nothing, _) => Ok(()),
-        }
-    }
-
-    /// Erases what lies behind the last record. What an interrupted extension has left may be of another
-    /// recovery fork than what comes; what is lost comes again.
-    fn erase_behind(&mut self) -> Result<(), LogError> {
-        if std::mem::replace(&mut self.behind, Behind::Nothing) == Behind::Nothing {
-            return Ok(());
-        }
-        self.erase_from(self.last_lsn().next())?;
-        zero(
-            &*self.file,
-            (self.directory.file_bytes(), self.file.len_bytes()?),
-        )
-    }
-
-    /// Erases records from `stop` on.
-    fn erase_from(&self, stop: Lsn) -> Result<(), LogError> {
-        let last = stop.vlf();
-        if let Some((start, size)) = self.place(last) {
-            let offset = u64::from(stop.block()) * SECTOR as u64;
-            let (at, room) = (start + offset, size.saturating_sub(offset));
-            let block = read_block(&*self.file, at, room, self.directory.log_id())?;
-            let sector = self.directory.sector as usize;
-            let used = match block {
-                Some(b) if b.last_lsn() < stop => {
-                    BlockHeader::padded(b.header.used as usize, sector)
-                }
-                Some(b) if b.header.lsn.next() < stop => {
-                    let bytes = b.bytes.get(..b.header.used as usize).unwrap_or_default();
-                    let kept = shortened(bytes, b.header, stop);
-                    let (bytes, header) = kept.ok_or(LogError::Missing(stop))?;
-                    self.put(at, bytes, header)?
-                }
-                _ => 0,
-            };
-            zero(&*self.file, (at + used as u64, start + size))?;
-        }
-        let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
-        for ((start, size), _) in vlfs.filter(|(_, seq)| **seq == 0 || **seq > last) {
-            zero(&*self.file, (start, start + size))?;
-        }
-        Ok(())
     }
 
     /// Writes a block at its place. Several threads may do this side by side.
@@ -425,15 +373,40 @@ impl LogImage {
         Ok(padded)
     }
 
-    /// Makes the blocks durable, then the directory: recovery begins at `checkpoint`.
+    /// Makes the blocks durable, then the directory, in both copies: recovery begins at `checkpoint`.
     pub fn finish(mut self, checkpoint: Lsn) -> Result<(), LogError> {
         // Of an extension before this restore, which put nothing in.
         self.give_up_strays()?;
         self.file.sync()?;
-        self.directory.checkpoint = checkpoint;
+        if self.puts_in() {
+            // Where log had been lost, it may end earlier now: what follows comes again, too.
+            self.directory.reached = self.last_lsn();
+        }
         self.directory.growing = None;
-        self.directory.version += 1;
-        write_directory(&*self.file, &self.directory)
+        self.directory.checkpoint = checkpoint;
+        // Both copies: if one is damaged, the other one does not lead back to before this restore.
+        for _ in 0..2 {
+            self.directory.version += 1;
+            write_directory(&*self.file, &self.directory)?;
+        }
+        Ok(())
+    }
+}
+
+/// Numbers VLFs whose first block is damaged, in a file that has the VLFs in the order of their numbers: the
+/// damaged block can be put in again.
+fn number_damaged(seqs: &mut [u32]) {
+    let known: Vec<u32> = seqs.iter().copied().filter(|seq| *seq != 0).collect();
+    if !known.is_sorted_by(|one, next| one < next) {
+        return;
+    }
+    let mut next = 0_u32;
+    for seq in seqs.iter_mut().rev() {
+        let before = next.saturating_sub(1);
+        if *seq == 0 && !known.contains(&before) {
+            *seq = before;
+        }
+        next = *seq;
     }
 }
 
@@ -472,294 +445,4 @@ fn shortened(block: &[u8], header: BlockHeader, stop: Lsn) -> Option<(&[u8], Blo
         "records before the stop stay"
     );
     Some((block.get(..used)?, header))
-}
-
-/// Writes zeros over a span of a file, where there are none, or nothing can be read.
-fn zero(file: &dyn File, (from, end): (u64, u64)) -> Result<(), LogError> {
-    let mut at = from;
-    while at < end {
-        let len = (end - at).min(ZERO_BYTES as u64) as usize;
-        let mut bytes = AlignedBuf::new(len);
-        let unreadable = read_around(file, at, &mut bytes)?;
-        if !unreadable.is_empty() || bytes.iter().any(|&b| b != 0) {
-            file.write_at(at, &AlignedBuf::new(len))?;
-        }
-        at += len as u64;
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use furrow_io::{Access, MemoryVolume, Open, Volume};
-
-    #[test]
-    fn a_log_is_extended_past_the_sizes_that_its_header_has_place_for() {
-        let volume = MemoryVolume::new();
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let mut image = LogImage::create(open(Open::Create), [9; 16], 512, &[(1, 8192)], 0);
-        let image = image.as_mut().unwrap();
-        for seq in 2..=400_u32 {
-            let size = if seq % 2 == 0 { 4096 } else { 8192 };
-            image.extend(&[(seq, size)]).unwrap();
-            assert!(image.place(seq).unwrap().1 >= size, "VLF {seq}");
-        }
-        // One that is larger than all of them takes the last place. For a still larger one there is none.
-        image.extend(&[(401, 1 << 20)]).unwrap();
-        let before = image.directory.clone();
-        let larger = image.extend(&[(402, 2 << 20)]).unwrap_err();
-        assert!(matches!(larger, LogError::TooManyVlfs), "{larger}");
-        assert_eq!(image.directory, before);
-        image.extend(&[(402, 8192)]).unwrap();
-        assert_eq!(image.directory.runs.len(), Directory::MAX_RUNS);
-    }
-
-    #[test]
-    fn sizes_that_no_log_has_are_refused_and_small_ones_make_few_spare_vlfs() {
-        let strange = [(1, 1 << 63), (1, 0), (1, 1000), (Lsn::MAX_VLF + 1, 8192)];
-        for vlf in strange {
-            assert!(LogImage::check(512, &[vlf]).is_err(), "{vlf:?}");
-        }
-        let volume = MemoryVolume::new();
-        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
-        let image = LogImage::create(file.unwrap(), [9; 16], 512, &[(1, 512)], 64 << 20);
-        let image = image.unwrap();
-        assert!(image.directory.vlfs().len() <= 1 + MOST_SPARE_VLFS as usize);
-        assert!(image.directory.file_bytes() >= 64 << 20);
-        assert!(image.may_extend(&[(2, 1 << 63)]).is_err());
-    }
-
-    /// The first block of a VLF, with one record.
-    fn block(seq: u32) -> Vec<u8> {
-        block_behind(seq, Lsn::ZERO)
-    }
-
-    /// One that was written when all before `durable` was.
-    fn block_behind(seq: u32, durable: Lsn) -> Vec<u8> {
-        let record = Record::system(crate::RecordKind::Commit, &[]);
-        let mut bytes = vec![0; BLOCK_HEADER_BYTES];
-        bytes.extend_from_slice(&record.header());
-        let header = BlockHeader {
-            used: bytes.len() as u32,
-            incarnation: 1,
-            records: 1,
-            lsn: Lsn::new(seq, 0, 0).unwrap(),
-            prev: Lsn::new(seq - 1, 0, 0).unwrap_or(Lsn::ZERO),
-            log_id: 7,
-            durable,
-        };
-        header.seal(&mut bytes);
-        bytes
-    }
-
-    #[test]
-    fn an_extension_that_came_to_its_end_leaves_nothing_to_erase() {
-        let volume = MemoryVolume::new();
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let image = LogImage::create(open(Open::Create), [9; 16], 512, &[(1, 8192)], 1 << 16);
-        let image = image.unwrap();
-        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
-        image.finish(first).unwrap();
-        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.extend(&[(1, 8192), (2, 8192)]).unwrap();
-        image.write(&block(2)).unwrap();
-        image.finish(first).unwrap();
-        let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!((image.behind, end.vlf()), (Behind::Nothing, 2));
-    }
-
-    #[test]
-    fn an_extension_that_is_interrupted_in_a_larger_vlf_goes_on_there() {
-        let volume = MemoryVolume::new();
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let image = LogImage::create(open(Open::Create), [9; 16], 512, &[(1, 8192)], 0).unwrap();
-        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
-        image.finish(first).unwrap();
-        let larger = [(1, 8192), (2, 1 << 20)];
-        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.extend(&larger).unwrap();
-        image.write(&block(2)).unwrap();
-        drop(image);
-        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(end, first);
-        image.extend(&larger).unwrap();
-        assert_eq!(image.place(2).unwrap().1, 1 << 20);
-    }
-
-    #[test]
-    fn blocks_that_an_interrupted_extension_has_left_do_not_stand_in_the_way_of_the_next_one() {
-        let volume = MemoryVolume::new();
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let vlfs = |seqs: std::ops::Range<u32>| seqs.map(|s| (s, 8192)).collect::<Vec<_>>();
-        let image = LogImage::create(open(Open::Create), [9; 16], 512, &vlfs(1..2), 1 << 16);
-        let image = image.unwrap();
-        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
-        image.finish(first).unwrap();
-        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.extend(&vlfs(1..4)).unwrap();
-        // Of two VLFs the second is written, and then the system stops.
-        image.write(&block(3)).unwrap();
-        drop(image);
-        let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.give_up_extension().unwrap();
-        assert_eq!(again, end);
-        drop(image);
-        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(image.behind, Behind::Nothing, "it was given up");
-        image.extend(&vlfs(1..4)).unwrap();
-        image.write(&block(3)).unwrap();
-        drop(image);
-        let (mut image, again) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(again, end);
-        assert!(image.is_interrupted());
-        image.stop_at(Lsn::new(3, 0, 0).unwrap());
-        image.extend(&vlfs(1..3)).unwrap();
-        image.write(&block(2)).unwrap();
-        image.finish(first).unwrap();
-        let (_, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(end.vlf(), 2, "what was left of VLF 3 is gone");
-    }
-
-    #[test]
-    fn a_restore_that_puts_nothing_in_leaves_nothing_of_an_extension_before_it() {
-        let volume = MemoryVolume::new();
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let vlfs = |seqs: std::ops::Range<u32>| seqs.map(|s| (s, 8192)).collect::<Vec<_>>();
-        let image = LogImage::create(open(Open::Create), [9; 16], 512, &vlfs(1..2), 1 << 16);
-        let image = image.unwrap();
-        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
-        image.finish(first).unwrap();
-        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.extend(&vlfs(1..4)).unwrap();
-        image.write(&block(3)).unwrap();
-        drop(image);
-        let (image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.finish(first).unwrap();
-        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(image.behind, Behind::Nothing);
-        image.extend(&vlfs(1..4)).unwrap();
-        image.write(&block(2)).unwrap();
-    }
-
-    /// A log with the blocks of two VLFs, and what lies there at the second one.
-    fn two_blocks(volume: &MemoryVolume) -> (Lsn, u64, Lsn) {
-        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
-        let vlfs = [(1, 8192), (2, 8192)];
-        let image = LogImage::create(file.unwrap(), [9; 16], 512, &vlfs, 0).unwrap();
-        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
-        let second = image.write(&block(2)).unwrap();
-        let at = image.place(2).unwrap().0;
-        image.finish(first).unwrap();
-        (first, at, second)
-    }
-
-    #[test]
-    fn records_that_were_in_place_are_not_erased_as_those_of_an_interrupted_extension() {
-        for is_proved in [false, true] {
-            let volume = MemoryVolume::new();
-            let (first, second_at, second) = two_blocks(&volume);
-            let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-            let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-            image.extend(&[(2, 8192), (3, 8192)]).unwrap();
-            if is_proved {
-                image.write(&block_behind(3, second)).unwrap();
-            }
-            drop(image);
-            let file = open(Open::Existing);
-            file.write_at(second_at, &AlignedBuf::new(SECTOR)).unwrap();
-            drop(file);
-            let bytes = || furrow_io::read_all(&*open(Open::ReadOnly)).unwrap();
-            let before = bytes();
-            let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-            assert!(end == first && !image.is_interrupted());
-            let lost = image.give_up_extension().unwrap_err();
-            assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
-            let lost = image.finish(first).unwrap_err();
-            assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
-            assert!(bytes() == before, "a damaged log was changed");
-            // A repair that does not come to its end leaves it lost.
-            let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-            image.extend(&[(2, 8192), (3, 8192)]).unwrap();
-            drop(image);
-            let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-            let lost = image.give_up_extension().unwrap_err();
-            assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
-            // The log comes again.
-            image.extend(&[(2, 8192), (3, 8192)]).unwrap();
-            image.write(&block(2)).unwrap();
-            image.finish(first).unwrap();
-            let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-            assert_eq!((image.behind, end.vlf()), (Behind::Nothing, 2));
-        }
-    }
-
-    #[test]
-    fn a_block_in_place_is_written_again_only_if_it_is_damaged() {
-        let volume = MemoryVolume::new();
-        two_blocks(&volume);
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let (mut image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.extend(&[(1, 8192), (2, 8192), (3, 8192)]).unwrap();
-        let (at, _) = image.place(2).unwrap();
-        let read = |image: &LogImage| {
-            let mut found = AlignedBuf::new(SECTOR);
-            image.file.read_at(at, &mut found).unwrap();
-            found
-        };
-        let sound = read(&image);
-        // Its checksum does not cover what lies behind its records.
-        let mut marked = AlignedBuf::copy_of(&sound);
-        marked[SECTOR - 1] = 7;
-        image.file.write_at(at, &marked).unwrap();
-        image.write(&block(2)).unwrap();
-        assert!(*read(&image) == *marked, "a sound block was written again");
-        image.file.write_at(at, &AlignedBuf::new(SECTOR)).unwrap();
-        image.write(&block(2)).unwrap();
-        assert!(*read(&image) == *sound, "a damaged block was not");
-    }
-
-    #[test]
-    fn what_has_come_of_an_extension_that_is_given_up_goes() {
-        let volume = MemoryVolume::new();
-        let (_, _, second) = two_blocks(&volume);
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let (mut image, before) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        image.extend(&[(2, 8192), (3, 8192)]).unwrap();
-        // Without a gap.
-        image.write(&block_behind(3, second)).unwrap();
-        drop(image);
-        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(end, before);
-        image.give_up_extension().unwrap();
-        drop(image);
-        let (image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!((image.behind, end), (Behind::Nothing, before));
-    }
-
-    #[test]
-    fn damage_in_a_log_that_was_not_being_extended_is_not_erased() {
-        let volume = MemoryVolume::new();
-        let open = |how| volume.open("a.ldf".as_ref(), how, Access::Log).unwrap();
-        let vlfs: Vec<(u32, u64)> = (1..4).map(|seq| (seq, 8192)).collect();
-        let image = LogImage::create(open(Open::Create), [9; 16], 512, &vlfs, 0).unwrap();
-        let first = Lsn(image.write(&block(1)).unwrap().0 + 1);
-        let rots = image.place(2).unwrap().0;
-        let lost = image.write(&block(2)).unwrap();
-        image.write(&block_behind(3, lost)).unwrap();
-        image.finish(first).unwrap();
-        let file = open(Open::Existing);
-        file.write_at(rots, &AlignedBuf::new(SECTOR)).unwrap();
-        drop(file);
-        let bytes = || furrow_io::read_all(&*open(Open::ReadOnly)).unwrap();
-        let before = bytes();
-        let (mut image, end) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert!(image.behind == Behind::Lost && end == first);
-        let lost = image.give_up_extension().unwrap_err();
-        assert!(matches!(lost, LogError::Damaged(_)), "{lost}");
-        assert!(bytes() == before, "a damaged log was changed");
-        image.finish(first).unwrap();
-        let (image, _) = LogImage::reopen(open(Open::Existing), [9; 16]).unwrap();
-        assert_eq!(image.behind, Behind::Lost, "the damage is seen again");
-    }
 }

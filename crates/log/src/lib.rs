@@ -16,7 +16,8 @@
 //! 3. A block is padded to the sector; no byte acknowledged as durable is ever written again before
 //!    its VLF is reused.
 //! 4. Blocks behind a hole left by a crash never come back: see `reader`.
-//! 5. What was durable is never taken for the end of the log when it cannot be read: see `beyond`.
+//! 5. What was durable is never taken for the end of the log when it cannot be read: see `beyond`. Of a log
+//!    that was restored this holds for its last block, too: the directory has its end.
 //! 6. A temporary log ([`LogConfig::temporary`]) does not promise 2: its blocks are written without being
 //!    made durable, and only if buffers run short, for a rollback, or before their VLF is reused.
 //! 7. After a failed write the log is poisoned: nothing more is appended or acknowledged.
@@ -25,7 +26,8 @@
 //! `records_come_back_in_order_with_their_lsns`. 2: assertions in `flush`,
 //! `every_commit_of_many_threads_is_durable_when_it_returns`, loom (`modelled`). 3: an assertion in `flush`
 //! (whole sectors). 4: `acknowledged_records_survive_two_power_losses_in_a_row`. 5:
-//! `a_rotten_block_before_the_last_one_is_damage_wherever_it_lies`. 6: the soak of tempdb. 7: `Log::check` at
+//! `a_rotten_block_before_the_last_one_is_damage_wherever_it_lies`,
+//! `the_end_of_a_log_that_was_restored_is_not_lost_unseen`. 6: the soak of tempdb. 7: `Log::check` at
 //! each append that opens a block, and in each flush. Both ends of a block are asserted: `BlockHeader::seal`
 //! reads back what it writes, and the reader takes no block whose checksum or records do not fit.
 //!

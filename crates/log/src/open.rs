@@ -44,6 +44,7 @@ impl Log {
             binding,
             sector: config.sector_bytes,
             growing: None,
+            reached: Lsn::ZERO,
             checkpoint: Lsn::ZERO,
             runs: Vec::new(),
         };
@@ -68,7 +69,8 @@ impl Log {
     /// Continues a log that was scanned to its end. Nothing before `oldest` is needed any more.
     pub fn resume(scan: LogScan, oldest: Lsn, config: LogConfig) -> Result<Arc<Log>, LogError> {
         let (file, mut directory, seqs, end) = scan.into_parts();
-        directory.growing = None;
+        // It goes on from here.
+        (directory.growing, directory.reached) = (None, Lsn::ZERO);
         let config = LogConfig {
             sector_bytes: directory.sector,
             ..config

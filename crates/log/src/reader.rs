@@ -1,10 +1,11 @@
 //! Reading the log forward, from a checkpoint to its end, at restart.
 //!
 //! The end of the log is the first place where no valid block follows, unless blocks behind it prove that a
-//! durable one did (`beyond`). A valid block is one with a right checksum, our log's identity, the expected
-//! LSN, the LSN of the block before it, and an incarnation not below the last one's. The last two exclude
-//! blocks that were in flight behind a lost one at a crash: the next start writes with a higher incarnation,
-//! so that such blocks can never join a later log.
+//! durable one did (`beyond`), or the directory does: of a log that was restored it has the last record. A
+//! valid block is one with a right checksum, our log's identity, the expected LSN, the LSN of the block
+//! before it, and an incarnation not below the last one's. The last two exclude blocks that were in flight
+//! behind a lost one at a crash: the next start writes with a higher incarnation, so that such blocks can
+//! never join a later log.
 
 #![deny(clippy::indexing_slicing)]
 
@@ -207,6 +208,10 @@ impl LogScan {
         };
         // A device that can no longer read anything proves nothing.
         let known_bytes = read_directory(&*self.file)?.file_bytes();
+        let end = Lsn(last.lsn.0 + u64::from(last.records));
+        if end < self.directory.reached {
+            return Err(LogError::Damaged(last.lsn));
+        }
         let vlfs = self.directory.vlfs().into_iter().zip(&self.seqs);
         let places = vlfs.filter_map(|((start, size), &seq)| {
             let from = if seq == last.lsn.vlf() {

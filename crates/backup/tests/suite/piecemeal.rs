@@ -376,7 +376,7 @@ fn a_differential_backup_behind_a_recovery_that_was_refused_moves_its_point() {
 }
 
 /// Turns the bits of a byte in the middle of a backup.
-fn damage(world: &World, path: &str) {
+pub fn damage(world: &World, path: &str) {
     let path = PathBuf::from(path);
     let file = world
         .volume

@@ -55,18 +55,18 @@ pub(super) fn count_as_changed(store: &Store, file: FileId, pages: u64) -> Resul
 impl Database {
     /// Makes files known to the pool, and their headers name a checkpoint that is not behind the last one.
     pub(super) fn register(&self, ready: &Ready) -> Result<(), EngineError> {
+        let mut known: Vec<u16> = Vec::new();
         let registered = self.keeper.between_checkpoints(|| {
             for (plan, data) in ready {
                 let id = FileId(plan.id);
-                self.store.changed.forget(id);
                 self.registration.add_file(id, data)?;
+                known.push(plan.id);
+                self.store.changed.forget(id);
                 stamp_new_file(&self.store, id)?;
             }
             Ok(())
         });
-        registered.inspect_err(|_: &EngineError| {
-            self.unregister(&ready.iter().map(|(plan, _)| plan.id).collect::<Vec<_>>());
-        })
+        registered.inspect_err(|_: &EngineError| self.unregister(&known))
     }
 
     /// Writes the paths of files to the catalog, durably.
@@ -81,7 +81,6 @@ impl Database {
     pub(super) fn unregister(&self, files: &[u16]) {
         self.keeper.between_checkpoints(|| {
             for id in files {
-                // It may not have come so far.
                 let _ = self.registration.remove_file(FileId(*id));
             }
         });

@@ -14,6 +14,8 @@
 //! 2. Until the list no longer has a file among the absent ones it is none of the database: a crash before
 //!    that leaves the piece, and its recovery is repeated. Proof: the power losses of `soak::backups`.
 //! 3. All files of a filegroup come back together.
+//! 4. No file joins that the database does not have at its point: its number may be that of another file.
+//!    Proof: `a_file_that_the_database_does_not_have_does_not_join_it`.
 
 use super::Instance;
 use super::join::{Ready, count_as_changed, rebind};
@@ -128,7 +130,7 @@ impl Instance {
     }
 
     /// One filegroup after the other: 40514 while another one is being restored. A restore that did not come
-    /// to its end has nothing that is needed.
+    /// to its end has nothing that is needed, nor has one whose log is damaged where recovery begins.
     fn may_replace_piece(
         &self,
         listed: &Listed,
@@ -144,7 +146,7 @@ impl Instance {
             missing |= !self.shared.volume.exists(&plan.path)?;
         }
         match self.resume(piece, (Some(family), None)) {
-            Err(e) if missing || e.has(3117) => Ok(()),
+            Err(e) if missing || e.has(3117) || e.has(9004) => Ok(()),
             _ => Err(unsupported(
                 "RESTORE of a second filegroup before RECOVERY of the first",
             )),
@@ -200,6 +202,7 @@ impl Instance {
         let piece = piece.ok_or_else(|| EngineError::refused(3117, &[]))?;
         let hold = held_for_restore(&self.shared.list.lock(), listed.id)?;
         let mut restoring = self.resume(piece, (Some(database.family()?), Some(hold)))?;
+        self.give_up_interrupted(&mut restoring)?;
         restoring.limit = listed.absent.point;
         restoring.turn = Some(turn);
         Ok(restoring)
@@ -214,11 +217,16 @@ impl Instance {
         let in_use = database.enter()?;
         let mut restoring = restoring;
         let turn = restoring.turn.take();
-        let settled = self.settle(restoring)?;
+        let mut settled = self.settle(restoring)?;
         let listed = self.listed_without(&settled.listed.name)?;
         is_complete(&listed, &settled)?;
         // It may have been set READ_ONLY since. It stays as it is while it is in use.
         database.check_changes()?;
+        // A log backup has added them behind the point, or they were removed before it.
+        let data = settled.listed.layout.iter().filter(|p| p.filegroup != 0);
+        let others = data.filter(|plan| !listed.absent.has(plan.id));
+        let others: Vec<u16> = others.map(|plan| plan.id).collect();
+        self.give_up_files((&mut settled.listed, &mut settled.files), &others)?;
         let Settled {
             listed: piece,
             files,
@@ -288,6 +296,12 @@ impl Instance {
         (piece, ready): (&Listed, Ready),
     ) -> Result<(), EngineError> {
         let ids: Vec<u16> = ready.iter().map(|(plan, _)| plan.id).collect();
+        let absent = database.files.absent();
+        debug_assert!(
+            ids.iter()
+                .all(|id| absent.iter().any(|known| known.plan.id == *id)),
+            "files that join are absent ones"
+        );
         database.register(&ready)?;
         // Durable log behind what the headers name: a restart finds no file ahead of its log.
         if let Err(error) = database.note_places_of(&ready) {
@@ -376,10 +390,15 @@ fn piece_layout(
     Ok(layout)
 }
 
-/// 4318 where the log of a piece does not reach the point at which the database was recovered, or a file of
-/// its filegroups is missing; 4320 where a file has no header; 3116 where it has gone another way.
+/// 9004 where the log of a piece has lost records; 4318 where it does not reach the point at which the
+/// database was recovered, or a file of its filegroups is missing; 4320 where a file has no header; 3116
+/// where it has gone another way.
 fn is_complete(listed: &Listed, settled: &Settled) -> Result<(), EngineError> {
     let (absent, piece) = (&listed.absent, &settled.listed);
+    if settled.is_lost {
+        let name = listed.name.as_str().into();
+        return Err(EngineError::refused(9004, &[name]));
+    }
     let shown = |lsn: Lsn| lsn.to_numeric().to_string().into();
     let groups: Vec<u16> = piece.layout.iter().map(|plan| plan.filegroup).collect();
     for plan in absent

@@ -40,8 +40,8 @@ impl Instance {
         let mut settled = restoring.settle()?;
         if is_stopped {
             // The point lies before files were added that the log backup has.
-            let (listed, files) = (&mut settled.listed, &mut settled.files);
-            self.give_up_unlogged(listed, files, settled.end)?;
+            let place = (&mut settled.listed, &mut settled.files);
+            self.give_up_unlogged(place, settled.end)?;
         }
         for file in settled.files.keys() {
             let suspects = &self.shared.instruments.suspects;
@@ -85,14 +85,15 @@ impl Instance {
     /// Recovers a database whose log reaches as far as its files need: else 4318. The recovery fork is in the
     /// list before anything is logged: a crash in the middle leaves a database that takes no log of another
     /// one.
-    fn recover_settled(&self, settled: Settled) -> Result<Arc<Database>, EngineError> {
-        self.reaches(&settled)?;
+    fn recover_settled(&self, mut settled: Settled) -> Result<Arc<Database>, EngineError> {
+        self.reaches(&mut settled)?;
         whole_groups(&settled.listed)?;
         let Settled {
             mut listed,
             files,
             end,
             hold,
+            ..
         } = settled;
         // They are opened again.
         drop(files);

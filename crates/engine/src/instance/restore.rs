@@ -142,6 +142,10 @@ pub(super) struct Settled {
     pub(super) files: DataFiles,
     /// The last record of the log.
     pub(super) end: Lsn,
+    /// Whether log behind it was restored and cannot be read any more.
+    pub(super) is_lost: bool,
+    /// Whether it is certain that no log behind it was restored.
+    pub(super) is_certain: bool,
     /// Keeps other statements off the database.
     pub(super) hold: Option<RestoreHold>,
 }
@@ -348,9 +352,17 @@ fn newly_listed(spec: &RestoreSpec, id: u16) -> Listed {
 /// 9004 for log that was restored and is lost.
 pub(super) fn log_error(name: &str, e: LogError) -> EngineError {
     match e {
-        LogError::Damaged(_) => EngineError::refused(9004, &[name.into()]),
+        LogError::Damaged(_) | LogError::Missing(_) => EngineError::refused(9004, &[name.into()]),
         other => other.into(),
     }
+}
+
+/// Whether there is no log: a restore did not come to its end. What cannot be read may be one.
+pub(super) fn is_no_log(e: &LogError) -> bool {
+    matches!(
+        e,
+        LogError::NotALog(_) | LogError::Truncated { .. } | LogError::WrongDatabase(_)
+    )
 }
 
 pub(super) fn plan_of(file: &RestoreFile) -> FilePlan {
@@ -467,13 +479,16 @@ impl Restoring {
         }
         self.log.cut()?;
         self.write_headers()?;
-        let end = self.log.last_lsn();
+        let (end, is_lost) = (self.log.last_lsn(), self.log.is_lost());
+        let is_certain = !is_lost && self.log.has_known_end();
         let finished = self.log.finish(self.checkpoint);
         finished.map_err(|e| log_error(&self.listed.name, e))?;
         Ok(Settled {
             listed: self.listed,
             files: self.files,
             end,
+            is_lost,
+            is_certain,
             hold: self.hold,
         })
     }

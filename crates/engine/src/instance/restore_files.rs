@@ -12,15 +12,17 @@
 //! Redo of what the other files have already changes nothing: their pages are newer.
 
 use super::Instance;
-use super::restore::{RestoreSpec, RestoredPages, Restoring, Settled, plan_of};
-use super::restored_files::{Places, make_files, places_of};
+use super::restore::{
+    RestoreSpec, RestoredPages, Restoring, Settled, is_no_log, log_error, plan_of,
+};
+use super::restored_files::{DataFiles, Places, make_files, places_of};
 use crate::database::Database;
 use crate::files::{FilePlan, open_error, read_boot, remove_any, remove_own};
 use crate::shared::{Absent, DatabaseList, Link, Listed, Phase};
 use furrow_format::{FileHeader, Lsn, PAGE_SIZE};
 use furrow_io::sync::Mutex;
 use furrow_io::{Access, AlignedBuf, File, Open};
-use furrow_log::LogImage;
+use furrow_log::{LogError, LogImage};
 use furrow_pool::CheckpointOptions;
 use furrow_tables::EngineError;
 use furrow_types::Guid;
@@ -135,11 +137,9 @@ impl Instance {
         if spec.last_lsn >= reach {
             listed.link.forks = spec.forks.clone();
         }
-        let in_place = self.log_in_place(spec, &listed)?;
-        if let Some((log, end)) = &in_place
-            && log.is_interrupted()
-        {
-            self.leave_unlogged(&mut listed, *end)?;
+        let in_place = self.log_in_place(&listed, (spec, chosen))?;
+        if let Some(there) = &in_place {
+            self.leave_interrupted(&mut listed, there);
         }
         let other = |p: &FilePlan| p.filegroup != 0 && !chosen.contains(&p.id);
         let logged = listed.absent.point != Lsn::ZERO && listed.layout.iter().any(other);
@@ -258,34 +258,70 @@ impl Instance {
         self.note_restoring(listed)
     }
 
-    /// Files that a log restore has made which was interrupted leave the layout: the log that they need does
-    /// not come.
-    fn leave_unlogged(&self, listed: &mut Listed, end: Lsn) -> Result<(), EngineError> {
-        let mut unlogged: Vec<u16> = Vec::new();
-        for plan in listed.layout.iter().filter(|plan| plan.filegroup != 0) {
-            let opened = self
-                .shared
-                .volume
-                .open(&plan.path, Open::ReadOnly, Access::Data);
-            // One that cannot be read is restored, too, or refused later.
-            let Ok(file) = opened else { continue };
-            if is_unlogged(&*file, end).unwrap_or(false) {
-                unlogged.push(plan.id);
-            }
+    /// Files of a log restore that was interrupted leave the layout: the log that they need does not come.
+    fn leave_interrupted(&self, listed: &mut Listed, (log, end): &(LogImage, Lsn)) {
+        if log.is_interrupted() {
+            let unlogged = self.unlogged(listed, &DataFiles::new(), *end);
+            listed.layout.retain(|plan| !unlogged.contains(&plan.id));
         }
-        listed.layout.retain(|plan| !unlogged.contains(&plan.id));
-        Ok(())
     }
 
-    /// The log in place and its end, if it reaches back as far as a backup needs.
+    /// Files of a layout that a log backup has added behind `end`, where the log ends. One that cannot be
+    /// read is refused later, unless it is restored.
+    pub(super) fn unlogged(&self, listed: &Listed, files: &DataFiles, end: Lsn) -> Vec<u16> {
+        let goes = |plan: &&FilePlan| {
+            let file = self.data_file(files, plan);
+            file.is_ok_and(|file| is_unlogged(&*file, end).unwrap_or(false))
+        };
+        let data = listed.layout.iter().filter(|plan| plan.filegroup != 0);
+        data.filter(goes).map(|plan| plan.id).collect()
+    }
+
+    /// A data file that is in place. Those of `files` are open.
+    fn data_file(&self, files: &DataFiles, plan: &FilePlan) -> Result<Arc<dyn File>, EngineError> {
+        if let Some(file) = files.get(&plan.id) {
+            return Ok(Arc::clone(file));
+        }
+        let volume = &self.shared.volume;
+        let opened = volume.open(&plan.path, Open::Existing, Access::Data);
+        opened.map_err(|e| open_error(&plan.path, &e))
+    }
+
+    /// The log in place and its end, if it reaches back as far as a backup needs. 9004 of a log that is
+    /// damaged where recovery begins: it goes only where the database is not recovered before log has come
+    /// again.
     fn log_in_place(
         &self,
-        spec: &RestoreSpec,
         listed: &Listed,
+        (spec, chosen): (&RestoreSpec, &[u16]),
     ) -> Result<Option<(LogImage, Lsn)>, EngineError> {
         let (_, file) = self.open_log(listed)?;
-        let reopened = LogImage::reopen(file, listed.binding).ok();
-        Ok(reopened.filter(|(log, _)| log.checkpoint() <= spec.checkpoint))
+        match LogImage::reopen(file, listed.binding) {
+            Ok(there) => Ok(Some(there).filter(|(log, _)| log.checkpoint() <= spec.checkpoint)),
+            Err(e) if is_no_log(&e) => Ok(None),
+            Err(LogError::Missing(_)) if self.need_more(listed, (spec, chosen))? => Ok(None),
+            Err(e) => Err(log_error(&listed.name, e)),
+        }
+    }
+
+    /// Whether files that stay need more log than a backup has (4318). Those that would be given up do not.
+    fn need_more(
+        &self,
+        listed: &Listed,
+        (spec, chosen): (&RestoreSpec, &[u16]),
+    ) -> Result<bool, EngineError> {
+        let stays = |plan: &&FilePlan| plan.filegroup != 0 && !chosen.contains(&plan.id);
+        for plan in listed.layout.iter().filter(stays) {
+            // One that cannot be read is to be restored, too.
+            let Ok(file) = self.data_file(&DataFiles::new(), plan) else {
+                continue;
+            };
+            let needs = needs_of(&*file)?.unwrap_or(Lsn::ZERO);
+            if needs > spec.last_lsn && !is_unlogged(&*file, spec.last_lsn)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn open_log<'l>(
@@ -327,7 +363,11 @@ impl Instance {
                 continue;
             };
             let needs = match plan.filegroup {
-                0 => LogImage::reopen(file, listed.binding).map_or(Lsn::ZERO, |(_, end)| end),
+                0 => match LogImage::reopen(file, listed.binding) {
+                    Ok((_, end)) => end,
+                    Err(LogError::Io(e)) => return Err(e.into()),
+                    Err(_) => Lsn::ZERO,
+                },
                 _ => needs_of(&*file)?.unwrap_or(Lsn::ZERO),
             };
             reach = reach.max(needs);
@@ -340,20 +380,24 @@ impl Instance {
         }
     }
 
-    /// Why a database that is RESTORING cannot be recovered yet: 4318 where its log ends before what one of
-    /// its files needs, 4320 where a file has no header.
-    pub(super) fn reaches(&self, settled: &Settled) -> Result<(), EngineError> {
+    /// Why a database that is RESTORING cannot be recovered yet: 9004 where its log has lost records, 4318
+    /// where it ends before what one of its files needs, 4320 where a file has no header. Of one that can be
+    /// recovered, files that a log backup has added behind the end of the log are given up: the restore of it
+    /// was interrupted, or the log has been replaced since.
+    pub(super) fn reaches(&self, settled: &mut Settled) -> Result<(), EngineError> {
+        if settled.is_lost {
+            let name = settled.listed.name.as_str().into();
+            return Err(EngineError::refused(9004, &[name]));
+        }
         let shown = |lsn: Lsn| lsn.to_numeric().to_string().into();
+        let mut unlogged: Vec<u16> = Vec::new();
         let data = settled.listed.layout.iter().filter(|p| p.filegroup != 0);
         for plan in data {
-            let file = match settled.files.get(&plan.id) {
-                Some(file) => Arc::clone(file),
-                None => {
-                    let opened = Open::Existing;
-                    let file = self.shared.volume.open(&plan.path, opened, Access::Data);
-                    file.map_err(|e| open_error(&plan.path, &e))?
-                }
-            };
+            let file = self.data_file(&settled.files, plan)?;
+            if settled.is_certain && is_unlogged(&*file, settled.end)? {
+                unlogged.push(plan.id);
+                continue;
+            }
             let name = plan.name.as_str().into();
             match needs_of(&*file)? {
                 None => return Err(EngineError::refused(4320, &[name])),
@@ -364,7 +408,7 @@ impl Instance {
                 Some(_) => {}
             }
         }
-        Ok(())
+        self.give_up_files((&mut settled.listed, &mut settled.files), &unlogged)
     }
 }
 
@@ -383,7 +427,7 @@ pub(super) fn header_in(file: &dyn File) -> Result<Option<FileHeader>, EngineErr
 
 /// Whether a file was made by RESTORE LOG for the log behind `end`. One that was restored from a backup of it
 /// needs more of the log than its first record.
-pub(super) fn is_unlogged(file: &dyn File, end: Lsn) -> Result<bool, EngineError> {
+fn is_unlogged(file: &dyn File, end: Lsn) -> Result<bool, EngineError> {
     let is_new = |header: FileHeader| header.first_lsn > end && header.max_lsn == header.first_lsn;
     Ok(header_in(file)?.is_some_and(is_new))
 }

@@ -9,9 +9,10 @@
 use super::Instance;
 use super::places::TAKEN_STATE;
 use super::restore::{
-    RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, held_for_restore, plan_of,
+    RestoreFile, RestoreSpec, RestoredPages, Restoring, Settled, held_for_restore, is_no_log,
+    log_error, plan_of,
 };
-use super::restore_files::{header_in, is_unlogged, needs_of, strays_of};
+use super::restore_files::{header_in, needs_of, strays_of};
 use super::restored_files::{DataFiles, Leftovers, Places};
 use crate::files::{FilePlan, Made, open_error, read_boot, remove_any, remove_own};
 use crate::opening::header_of;
@@ -27,7 +28,7 @@ use furrow_tables::EngineError;
 use furrow_txn::CommitBody;
 use furrow_types::Guid;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 fn unsupported(what: &str, advice: &str) -> EngineError {
@@ -98,6 +99,8 @@ impl Restoring {
             listed: self.listed,
             files: self.files,
             end: self.applied,
+            is_lost: self.log.is_lost(),
+            is_certain: !self.log.is_lost() && self.log.has_known_end(),
             hold: self.hold,
         }
     }
@@ -205,34 +208,62 @@ impl Instance {
             _ => return Err(EngineError::refused(3117, &[])),
         };
         let mut restoring = self.resume(listed, (None, Some(hold)))?;
-        if restoring.log.is_interrupted() {
-            // The log backup may be restored again, or another one that does not have its files.
-            let end = restoring.applied;
-            self.give_up_unlogged(&mut restoring.listed, &mut restoring.files, end)?;
-        }
+        self.give_up_interrupted(&mut restoring)?;
         Ok(restoring)
     }
 
-    /// Files that a log backup has added behind `end`, where the log ends, are not of the database: they are
-    /// strays from here on.
+    /// Files of a log restore that was interrupted are given up: the log backup may be restored again, or
+    /// another one that does not have them.
+    pub(super) fn give_up_interrupted(&self, restoring: &mut Restoring) -> Result<(), EngineError> {
+        match restoring.log.is_interrupted() {
+            true => {
+                let end = restoring.applied;
+                self.give_up_unlogged((&mut restoring.listed, &mut restoring.files), end)
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// Files that a log backup has added behind `end`, where the log ends, are not of the database.
     pub(super) fn give_up_unlogged(
         &self,
-        listed: &mut Listed,
-        files: &mut DataFiles,
+        (listed, files): (&mut Listed, &mut DataFiles),
         end: Lsn,
     ) -> Result<(), EngineError> {
-        let mut unlogged: Vec<u16> = Vec::new();
-        for (id, file) in files.iter() {
-            if is_unlogged(&**file, end)? {
-                unlogged.push(*id);
-            }
-        }
-        if unlogged.is_empty() {
+        let unlogged = self.unlogged(listed, files, end);
+        self.give_up_files((listed, files), &unlogged)
+    }
+
+    /// Files of these numbers are not of the database: their places are strays from here on. The entry of a
+    /// piece has no strays: its files are removed.
+    pub(super) fn give_up_files(
+        &self,
+        (listed, files): (&mut Listed, &mut DataFiles),
+        numbers: &[u16],
+    ) -> Result<(), EngineError> {
+        if numbers.is_empty() {
             return Ok(());
         }
-        files.retain(|id, _| !unlogged.contains(id));
-        listed.layout.retain(|plan| !unlogged.contains(&plan.id));
-        self.note_restoring(listed)
+        let goes = |plan: &FilePlan| numbers.contains(&plan.id);
+        debug_assert!(
+            !listed
+                .layout
+                .iter()
+                .any(|plan| plan.filegroup == 0 && goes(plan)),
+            "the log stays"
+        );
+        let gone = listed.layout.extract_if(.., |plan| goes(plan));
+        let gone: Vec<PathBuf> = gone.map(|plan| plan.path).collect();
+        files.retain(|id, _| !numbers.contains(id));
+        if listed.phase != Phase::Piece {
+            return self.note_restoring(listed);
+        }
+        listed.paths.retain(|path| !gone.contains(path));
+        self.note_restoring(listed)?;
+        let remove =
+            |path: &Path| remove_own(&*self.shared.volume, path, Guid(listed.binding)).map(drop);
+        let list = self.shared.list.lock();
+        self.remove_or_leave((&list, &*listed), &gone, &|_| false, &remove)
     }
 
     /// A database that is to be restored, which no other statement restores or removes meanwhile.
@@ -274,7 +305,10 @@ impl Instance {
                 last_commit = last_commit.max(at);
             }
         });
-        let (log, applied) = reopened.map_err(|_| EngineError::refused(3117, &[]))?;
+        let (log, applied) = reopened.map_err(|e| match is_no_log(&e) {
+            true => EngineError::refused(3117, &[]),
+            false => log_error(&listed.name, e),
+        })?;
         let mut restoring = Restoring {
             checkpoint: log.checkpoint(),
             needs: applied,

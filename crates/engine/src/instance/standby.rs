@@ -11,7 +11,7 @@
 
 use super::Instance;
 use super::places::TAKEN_STATE;
-use super::restore::{Restoring, Settled};
+use super::restore::{Restoring, Settled, log_error};
 use crate::database::Database;
 use crate::files::{BadUndo, Made, UndoFile, open_error, put_back};
 use crate::opening;
@@ -69,7 +69,7 @@ impl Instance {
 
     fn stand_by_settled(
         &self,
-        settled: Settled,
+        mut settled: Settled,
         undo: &Path,
     ) -> Result<Arc<Database>, EngineError> {
         settled.listed.absent.refuse("RESTORE WITH STANDBY")?;
@@ -84,7 +84,7 @@ impl Instance {
                         supported. Recover the database, or restore it from a full backup.";
             return Err(EngineError::of(Message::custom(40_514, 16, 1, text)));
         }
-        self.reaches(&settled)?;
+        self.reaches(&mut settled)?;
         let Settled {
             mut listed,
             files,
@@ -224,7 +224,8 @@ impl Instance {
         })?;
         let log = files.iter().find(|(id, _)| *id == 2);
         let log = log.ok_or_else(|| EngineError::Damaged("a database without a log".into()))?;
-        let (_, end) = LogImage::reopen(Arc::clone(&log.1), listed.binding)?;
+        let reopened = LogImage::reopen(Arc::clone(&log.1), listed.binding);
+        let (_, end) = reopened.map_err(|e| log_error(&listed.name, e))?;
         drop(files);
         // Images of pages beside the files are of what was put back.
         for plan in listed.layout.iter().filter(|plan| plan.filegroup != 0) {
