@@ -71,8 +71,7 @@ pub(super) fn changed(
         result.evidence_against.push(undivided(hidden));
         return result;
     }
-    let is_nearly_all = base.part(category).min(level.part(category)) >= NEARLY_ALL;
-    if (after - before).abs() < BARELY && !is_nearly_all {
+    if is_along(base, level, category) {
         result.evidence_against.push(reported);
         result
             .evidence_against
@@ -83,6 +82,12 @@ pub(super) fn changed(
     result.confidence = Confidence::Likely;
     result.evidence_for.push(reported);
     result
+}
+
+/// Whether a category only shrank or grew along with everything else.
+fn is_along(base: &Budget, level: &Budget, category: &str) -> bool {
+    let is_nearly_all = base.part(category).min(level.part(category)) >= NEARLY_ALL;
+    (level.share(category) - base.share(category)).abs() < BARELY && !is_nearly_all
 }
 
 fn barely(category: &str, before: f64, after: f64) -> String {
