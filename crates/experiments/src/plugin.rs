@@ -22,6 +22,8 @@ pub struct Start {
     pub directory: PathBuf,
     /// A look in about a minute: options that were not typed get smaller values.
     pub is_quick: bool,
+    /// Whether the options are those of an experiment that has begun.
+    pub is_resumed: bool,
 }
 
 impl Start {
@@ -31,6 +33,7 @@ impl Start {
             out_dir,
             directory,
             is_quick,
+            is_resumed: false,
         }
     }
 
@@ -126,7 +129,8 @@ impl Entry {
             .filter(|w| *w != QUICK)
             .cloned()
             .collect();
-        let start = Start::new(out_dir, PathBuf::from(&plan.directory), is_quick);
+        let mut start = Start::new(out_dir, PathBuf::from(&plan.directory), is_quick);
+        start.is_resumed = true;
         let (experiment, _) = self.make(&words, &start)?;
         let same = experiment.plan(plan.seed);
         if same.factors != plan.factors || same.settings != plan.settings {

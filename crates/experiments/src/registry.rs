@@ -64,5 +64,23 @@ mod tests {
         assert!(refused.to_string().contains("earlier version"), "{refused}");
     }
 
+    #[test]
+    fn an_experiment_that_has_begun_goes_on_where_a_new_one_would_be_refused() {
+        let words: Vec<String> = ["--users", "1,50", "--pace", "spec", "--seconds", "60"]
+            .map(str::to_owned)
+            .to_vec();
+        let entry = entry("users").unwrap();
+        let mut start = Start::new("/out".into(), "/here".into(), false);
+        assert!(entry.make(&words, &start).is_err());
+        start.is_resumed = true;
+        let (experiment, recorded) = entry.make(&words, &start).unwrap();
+        let plan = furrow_lab::plan::Plan {
+            arguments: recorded,
+            directory: "/here".into(),
+            ..experiment.plan(7)
+        };
+        assert!(entry.of_plan(&plan, "/out".into()).is_ok());
+    }
+
     use crate::plugin::Start;
 }

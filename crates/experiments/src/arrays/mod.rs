@@ -37,7 +37,7 @@ use crate::targets::{DataFile, DatabaseLayout, Embedded, Startup, Target, Target
 use crate::workloads::figures;
 use crate::workloads::inserts::{self, Inserts, Layout};
 use crate::workloads::load::{self, End, Load};
-use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::place::{RunPlace, clear, failed, wrong};
 use furrow_disks::ModelledVolume;
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
@@ -283,7 +283,7 @@ impl Experiment for Arrays {
             None => ("", 0),
         };
         let wanted = before + self.options.rows();
-        let found = inserts::count_rows(self.target.as_ref(), name).map_err(failed)?;
+        let found = inserts::count_rows(self.target.as_ref(), name).map_err(wrong)?;
         if found == wanted {
             return Ok(());
         }

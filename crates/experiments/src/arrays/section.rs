@@ -274,7 +274,7 @@ fn why_at(cells: &[CellMeans], site: Site) -> Option<String> {
     } else {
         "was the limit"
     };
-    let files = if busiest.files == 1 { "file" } else { "files" };
+    let files = files_noun(busiest.files);
     Some(format!(
         "{place} the storage of data files {limit}: the busiest array worked {:.0}% of the time, with {} \
          {files}; between {:.0} and {:.0} KB of data writes were under way on average.",
@@ -388,12 +388,16 @@ fn in_flight(cells: &[CellMeans]) -> Chart {
     }
 }
 
+fn files_noun(files: u64) -> &'static str {
+    if files == 1 { "file" } else { "files" }
+}
+
 fn table(cells: &[CellMeans]) -> SheetTable {
     let row = |cell: &CellMeans| {
         let arrays = cell.by_array.iter();
         let arrays = arrays.map(|(name, bytes)| format!("{name} {:.0} KB", bytes / 1024.0));
         vec![
-            format!("{}, {} files", cell.place, cell.files),
+            format!("{}, {} {}", cell.place, cell.files, files_noun(cell.files)),
             format!("{:.2} s", cell.seconds),
             format!("{:.2} s", cell.checkpoint_s),
             format!("{:.2} s", cell.data_stall_s),

@@ -33,7 +33,7 @@ pub use options::{Devices, Options, Setting, Typed};
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, Value, quoted};
 use crate::workloads::beside::{self, BusyRows, Statement};
-use crate::workloads::place::{RunPlace, failed, wrong};
+use crate::workloads::place::{RunPlace, failed, wrong, wrong_if_damaged};
 use crate::workloads::prepared;
 use furrow_backup::media::Codec;
 use furrow_disks::volume::with_models;
@@ -272,7 +272,7 @@ impl Experiment for Backup {
             volumes: &self.volumes(),
             sessions: 1,
             work: &BusyRows,
-            failure: failed,
+            failure: wrong_if_damaged,
         };
         let mut run = beside::run(self.target.as_ref(), &statement, "backup", context)?;
         let seconds = run.response.unwrap_or(1.0).max(1e-6);

@@ -93,6 +93,21 @@ fn a_backup_that_is_not_valid_is_a_wrong_result_and_stays() {
 }
 
 #[test]
+fn a_damaged_page_that_a_backup_meets_is_a_wrong_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let mut backup = made::<Backup>(&out, "--stripes 1,2 --targets one --total 2MB").unwrap();
+    backup.target = Box::new(Spoiled::refusing("BACKUP DATABASE", &[3043]));
+    let mut runner = runner_of(&out, &backup);
+    runner.run(&mut backup, &mut |_| {}).unwrap();
+    let mut runs = runner.log().history().runs.values();
+    let first = runs.next().unwrap();
+    assert_eq!(first.attempts, 1, "it is not tried again");
+    assert!(first.violation.is_some(), "{first:?}");
+    assert!(runs.all(|run| run.violation.is_none()));
+}
+
+#[test]
 fn the_best_setting_is_printed_as_statements() {
     let setting = Setting {
         stripes: 2,

@@ -39,7 +39,7 @@ use crate::workloads::figures;
 use crate::workloads::inserts::{self, Inserts, Layout};
 use crate::workloads::load::{self, Load, Worked};
 use crate::workloads::pace::Pace;
-use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::place::{RunPlace, clear, failed, wrong};
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
@@ -286,7 +286,7 @@ impl Experiment for DataFiles {
     ) -> Result<(), StepError> {
         let wanted = record.rows.unwrap_or(0);
         let name = self.place.as_ref().map_or("", |place| &place.name);
-        let found = inserts::count_rows(self.target.as_ref(), name).map_err(failed)?;
+        let found = inserts::count_rows(self.target.as_ref(), name).map_err(wrong)?;
         if found == wanted {
             return Ok(());
         }

@@ -40,7 +40,7 @@ use crate::targets::{
 use crate::workloads::figures;
 use crate::workloads::inserts::{self, Inserts, Layout};
 use crate::workloads::load::{self, End, Job, Load, Work};
-use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::place::{RunPlace, clear, failed, wrong};
 use furrow_io::Volume;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
@@ -324,7 +324,7 @@ impl Experiment for ProportionalFill {
             return Err(StepError::Failed("no database is open".to_owned()));
         };
         let counted = inserts::count_rows(self.target.as_ref(), &run.place.name);
-        let found = counted.map_err(failed)?.saturating_sub(run.rows_before);
+        let found = counted.map_err(wrong)?.saturating_sub(run.rows_before);
         let wanted = self.rows();
         if found == wanted {
             return Ok(());

@@ -37,7 +37,7 @@ use crate::targets::{DatabaseLayout, Embedded, Startup, Target};
 use crate::workloads::beside::{self, Answers, BusyRows, Statement};
 use crate::workloads::load::{ASSUMED_SESSION_BYTES, Work};
 use crate::workloads::order_entry::{self as order_entry, Calling, Churn, Manner, OrderEntry};
-use crate::workloads::place::{RunPlace, failed, start_instance};
+use crate::workloads::place::{RunPlace, failed, start_instance, wrong_if_damaged};
 use crate::workloads::prepared::session_in;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
@@ -364,7 +364,7 @@ impl Experiment for Scan {
             volumes: &self.volumes(),
             sessions: self.options.sessions,
             work,
-            failure: failed,
+            failure: wrong_if_damaged,
         };
         self.answers.lock().clear();
         let kept = ("scan", Some(Arc::clone(&self.answers)));

@@ -5,7 +5,7 @@ use super::queries::Query;
 use crate::targets::{Target, Value};
 use crate::workloads::order_entry::conditions::{self, Moment};
 use crate::workloads::order_entry::{self as order_entry, HotRows, Population};
-use crate::workloads::place::failed;
+use crate::workloads::place::{failed, wrong};
 use crate::workloads::prepared::session_in;
 use furrow_lab::experiment::{RunContext, StepError};
 use std::sync::atomic::AtomicBool;
@@ -92,7 +92,7 @@ pub(super) fn check_conditions(
     options: &Options,
 ) -> Result<(), StepError> {
     let broken = conditions::broken(target, database, options.scale, Moment::Any);
-    let broken = broken.map_err(failed)?;
+    let broken = broken.map_err(wrong)?;
     match broken.is_empty() {
         true => Ok(()),
         false => Err(StepError::Violation(broken.join("; "))),

@@ -66,10 +66,11 @@ impl Reply {
 }
 
 /// Numbers of errors that show nothing about the data: 0 of a cancelled statement and of a lost connection,
-/// then memory, space in files, locks, backup devices, files of the system, the log.
-const RESOURCES: [u32; 28] = [
-    0, 701, 802, 823, 845, 1101, 1105, 1121, 1204, 1205, 1222, 1807, 3101, 3201, 3202, 3203, 3257,
-    3271, 5030, 5061, 5120, 5123, 5128, 5133, 5149, 8623, 8631, 9002,
+/// then memory, space in files, locks, backup devices, files of the system, a check that could not be done,
+/// the log, and a database that is SUSPECT because its log failed.
+const RESOURCES: [u32; 31] = [
+    0, 701, 802, 823, 845, 926, 1101, 1105, 1121, 1204, 1205, 1222, 1807, 3101, 3201, 3202, 3203,
+    3257, 3271, 5030, 5061, 5120, 5123, 5128, 5133, 5149, 8623, 8631, 8921, 9001, 9002,
 ];
 
 /// Why a target did not do what it was asked.
@@ -126,7 +127,7 @@ mod tests {
             ..TargetError::other("")
         };
         assert!(TargetError::other("cancelled").is_of_resources());
-        for number in [701, 1105, 1205, 9002] {
+        for number in [701, 926, 1105, 1205, 8921, 9001, 9002] {
             assert!(error(number).is_of_resources(), "{number}");
         }
         for number in [824, 2511, 3183, 3189, 8928, 8939] {

@@ -39,7 +39,7 @@ use crate::workloads::latched;
 use crate::workloads::load::{ASSUMED_SESSION_BYTES, Load, Work};
 use crate::workloads::order_entry::conditions::{self, Moment, Totals};
 use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
-use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::place::{RunPlace, clear, failed, wrong};
 use crate::workloads::prepared::session_in;
 use furrow_io::{Volume, thread};
 use furrow_lab::design::{Cell, Factor};
@@ -355,8 +355,8 @@ impl Experiment for Users {
         let (name, scale) = (run.place.name.as_str(), self.options.scale);
         let users = self.options.of_cell(cell).users;
         let broken = conditions::broken(self.target.as_ref(), name, scale, Moment::Run(&run.asked));
-        let mut violations = broken.map_err(failed)?;
-        let after = conditions::totals(self.target.as_ref(), name).map_err(failed)?;
+        let mut violations = broken.map_err(wrong)?;
+        let after = conditions::totals(self.target.as_ref(), name).map_err(wrong)?;
         violations.extend(conditions::differences(run.before, after, &run.asked));
         violations.extend(run.asked.wrong.clone());
         if !violations.is_empty() {

@@ -18,6 +18,8 @@ const USERS_A_WAREHOUSE: u32 = 10;
 /// New orders that a run is expected to have, at least: one without any has no figures, and leaving it out
 /// makes the others look better.
 const LEAST_NEW_ORDERS: f64 = 10.0;
+/// Least seconds of a run of users who key in and think: no new order begins before 18 s of keying.
+const LEAST_PACED_S: f64 = 60.0;
 /// Bytes that a second of load adds, at most: the files have space for it without growing.
 const GROWTH_BYTES_A_SECOND: u64 = 2 * MIB;
 
@@ -173,6 +175,10 @@ impl Options {
                 .unwrap_or(if quick { 64 * MIB } else { 512 * MIB }),
         };
         options.check()?;
+        // What has begun with less goes on.
+        if !start.is_resumed {
+            options.check_pace()?;
+        }
         Ok(options)
     }
 
@@ -201,22 +207,23 @@ impl Options {
         if self.log_bytes < 16 * MIB {
             return refuse("--log must be at least 16MB");
         }
-        self.check_pace()
+        Ok(())
     }
 
-    /// Users who key in and think begin a new order every 48 s: few of them need long runs.
+    /// Users who key in and think begin a new order every 48 s, and none before they have keyed in: few of
+    /// them, or a short time, give no rate.
     fn check_pace(&self) -> Result<(), OptionsError> {
         let least = self.users.iter().min().copied().unwrap_or(1);
         let each_s = seconds_a_new_order();
-        let needed_s = LEAST_NEW_ORDERS * each_s / f64::from(least.max(1));
+        let needed_s = (LEAST_NEW_ORDERS * each_s / f64::from(least.max(1))).max(LEAST_PACED_S);
         if self.keying == Keying::None || self.seconds >= needed_s {
             return Ok(());
         }
         let noun = if least == 1 { "user" } else { "users" };
         Err(OptionsError(format!(
             "--pace spec with {least} {noun} needs --seconds {:.0}: a user begins a new order every \
-             {each_s:.0} s on average, and a run needs about {LEAST_NEW_ORDERS} of them; or give more users, \
-             such as --users 50,100",
+             {each_s:.0} s on average, the first one after 18 s of keying, and a run needs about \
+             {LEAST_NEW_ORDERS} of them",
             (needed_s / 10.0).ceil() * 10.0
         )))
     }

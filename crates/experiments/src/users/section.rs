@@ -114,14 +114,14 @@ fn most_orders(most: f64, at: Setting) -> String {
     )
 }
 
+/// The mean of a level, as the table of levels has it, and its least and greatest run.
 fn mean_response(results: &Results, key: &str) -> Option<(f64, f64, f64)> {
-    let values: Vec<f64> = results
-        .good_runs(key)
-        .filter_map(|run| run.response)
-        .collect();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = values.iter().copied().fold(0.0, f64::max);
-    (!values.is_empty()).then(|| (furrow_stats::mean(&values), low, high))
+    let mean = results.level(key)?.mean?;
+    let runs = results.good_runs(key).filter_map(|run| run.response);
+    let (low, high) = runs.fold((f64::INFINITY, 0.0_f64), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    Some((mean, low.min(mean), high.max(mean)))
 }
 
 /// New orders per minute by users, a curve for each number of files, a panel for each churn.

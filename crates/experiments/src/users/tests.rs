@@ -68,6 +68,8 @@ fn options_that_make_no_sense_are_refused_with_what_to_do() {
     assert!(few.contains("with 1 user needs --seconds 480:"), "{few}");
     let few = refused("--users 1,50 --pace spec --seconds 60");
     assert!(few.contains("with 1 user needs --seconds 480:"), "{few}");
+    let few = refused("--users 50,100 --pace spec --seconds 10");
+    assert!(few.contains("with 50 users needs --seconds 60:"), "{few}");
     let few = refused("--users 4,50 --pace spec --seconds 60");
     assert!(few.contains("with 4 users needs --seconds 120:"), "{few}");
     for words in [

@@ -262,7 +262,6 @@ impl Users {
         self.shared.phase.store(ALONE, Ordering::Relaxed);
         let is_enough = || {
             let has_rate = self.shared.alone.load(Ordering::Relaxed) > 0;
-            // The error of a user ends the run.
             let has_failed = self.shared.has_failed.load(Ordering::Relaxed);
             took_s() >= least_s && (has_rate || has_failed || took_s() >= MOST_ALONE_S)
         };
@@ -341,6 +340,12 @@ pub(crate) fn run_keeping(
     let worked = load::run(target, &load, &timed, context);
     let latencies = users.end();
     let error = shared.error.lock().take();
+    // Where users met want of a resource, such as a failed log, that is why the statement failed, too.
+    let of_users = latencies.as_ref().err();
+    let of_users = of_users.filter(|e| worked.is_err() && e.is_of_resources());
+    if let Some(cause) = of_users {
+        return Err(failed(cause.clone()));
+    }
     let worked = match (worked, error) {
         // The load has the text of the error alone.
         (Err(StepError::Failed(_)), Some(error)) => return Err((statement.failure)(error)),

@@ -13,7 +13,9 @@ pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64,
         runs.next()?.response.map(f64::ln)
     };
     let of_block = |block| Some(in_block(level, block)? - in_block(other, block)?);
-    let logs: Vec<f64> = (1..=results.plan.blocks).filter_map(of_block).collect();
+    // A search has more rounds than the plan has blocks.
+    let last = results.runs.iter().map(|run| run.block).max();
+    let logs: Vec<f64> = (1..=last.unwrap_or(0)).filter_map(of_block).collect();
     if logs.len() < 2 {
         return None;
     }
@@ -121,6 +123,10 @@ pub(crate) mod tests {
         let clear = blocks(&[("8", [10.0, 20.0, 15.0]), ("16", [11.0, 22.1, 16.4])]);
         assert_eq!(is_larger(&clear, "16", "8"), Some(true));
         assert_eq!(is_larger(&clear, "8", "16"), Some(false));
+        // The rounds of a search, more than the plan has blocks.
+        let mut search = clear.clone();
+        search.plan.blocks = 1;
+        assert_eq!(is_larger(&search, "16", "8"), Some(true));
         let mixed = blocks(&[("8", [10.0, 20.0, 15.0]), ("16", [11.0, 18.0, 15.0])]);
         assert_eq!(is_larger(&mixed, "16", "8"), None);
         assert_eq!(is_larger(&blocks(&[]), "16", "8"), None);

@@ -119,6 +119,17 @@ pub(crate) fn wrong(error: TargetError) -> StepError {
     }
 }
 
+/// Numbers of errors that name a damaged page.
+const DAMAGE: [u32; 3] = [824, 3043, 8646];
+
+/// An error of a statement that is measured: a wrong result where the engine says that its data is damaged.
+pub(crate) fn wrong_if_damaged(error: TargetError) -> StepError {
+    match DAMAGE.contains(&error.number) {
+        true => wrong(error),
+        false => failed(error),
+    }
+}
+
 /// Stops the target and removes what the run made.
 pub fn clear(target: &mut dyn Target, context: &mut RunContext<'_>) -> Result<(), StepError> {
     let stopped = target.stop();

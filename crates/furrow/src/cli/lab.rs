@@ -17,7 +17,7 @@ use furrow_lab::experiment::Experiment;
 use furrow_lab::journal::SystemClock;
 use furrow_lab::plan::{ASSUMED_CV, PlannedRun, TimeModel, explain, power_sentence};
 use furrow_lab::report::words::shell_word;
-use furrow_lab::results::Results;
+use furrow_lab::results::{Deviation, Results};
 use furrow_lab::runner::{Runner, RunnerError, RunnerSetup, Stop, check_plan};
 use furrow_lab::terminal::{Live, Mode, ProgressView, Style, summary};
 use notify::{Heart, Notifier};
@@ -234,7 +234,10 @@ fn failure(error: &RunnerError, out_dir: &Path) -> Failure {
         ),
         RunnerError::Guard(_) => Failure::new(REFUSED, error.to_string()),
         RunnerError::Plan(_) => Failure::new(USAGE, error.to_string()),
-        RunnerError::Journal(_) => Failure::new(FAILED, error.to_string()),
+        // A wrong result is not mended by another attempt.
+        RunnerError::Journal(_) | RunnerError::Violation(_) => {
+            Failure::new(FAILED, error.to_string())
+        }
         _ => Failure::new(
             FAILED,
             format!("{error}; when it is mended, go on with: {again}"),
@@ -263,6 +266,12 @@ fn ended(stop: Stop, results: &Results, go_on: &str) -> Result<u8, Failure> {
     let is_failed = |run: &furrow_lab::results::Run| {
         matches!(run.status, furrow_lab::results::RunStatus::Failed(_))
     };
+    let mut found = results.deviations.iter();
+    let is_wrong = |deviation: &&Deviation| deviation.kind == "violation";
+    if let (Stop::Finished | Stop::Deadline, Some(wrong)) = (stop, found.find(is_wrong)) {
+        let text = format!("a wrong result was found: {}{go_on}", wrong.text);
+        return Err(Failure::new(FAILED, text));
+    }
     match stop {
         Stop::Finished => match failed {
             None => Ok(0),
@@ -304,6 +313,21 @@ mod tests {
             env!("FURROW_COMPILER"),
         ] {
             assert!(program.contains(part), "{program}: {part}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_result_that_was_found_before_a_resume_still_fails_the_experiment() {
+        let mut results = Results::default();
+        assert_eq!(ended(Stop::Finished, &results, "").ok(), Some(0));
+        results.deviations.push(Deviation {
+            kind: "violation".to_owned(),
+            run: None,
+            text: "condition 3".to_owned(),
+        });
+        for stop in [Stop::Finished, Stop::Deadline] {
+            let failure = ended(stop, &results, "").unwrap_err();
+            assert_eq!(failure.code, FAILED, "{stop:?}");
         }
     }
 }
