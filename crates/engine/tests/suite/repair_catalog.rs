@@ -190,14 +190,19 @@ fn tables_of_which_no_row_is_left_are_not_freed() {
         for id in [5, 54].iter().chain(also) {
             damage(&*volume, path, base_page(*id));
         }
-        let file = open(&*volume, path);
-        let pages = (file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32;
-        for number in (0..pages).filter(|_| maps_too) {
-            let page = page_in(&*file, number);
-            let is_users = Page::new(&page).unit().index_part() >= 256;
-            if is_users && Page::new(&page).page_type() == PageType::Iam {
-                damage(&*volume, path, PageId::new(1, number));
-            }
+        let is_map = |file: &dyn File, number: u32| {
+            let page = page_in(file, number);
+            let (unit, kind) = (Page::new(&page).unit(), Page::new(&page).page_type());
+            unit.index_part() >= 256 && kind == PageType::Iam
+        };
+        let maps: Vec<u32> = {
+            let file = open(&*volume, path);
+            let pages = (file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32;
+            (0..pages).filter(|n| is_map(&*file, *n)).collect()
+        };
+        assert!(!maps.is_empty());
+        for number in maps.into_iter().filter(|_| maps_too) {
+            damage(&*volume, path, PageId::new(1, number));
         }
         let repaired = repaired_at_rest(&*volume);
         assert!(
