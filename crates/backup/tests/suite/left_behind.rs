@@ -5,7 +5,9 @@ use crate::files::{fill, group, other_table, restored, to_file};
 use crate::interrupted::{COPIES, standing_copy};
 use crate::places::{is_there, restored_to};
 use crate::stop::between;
-use crate::world::{Silent, World, after_crash, ids, numbers, request, simulated, world};
+use crate::world::{
+    Silent, World, after_crash, drawn_crash, ids, numbers, request, simulated, world,
+};
 use furrow_backup::{
     BackupError, BackupRequest, Parts, RestoreReport, RestoreRequest, recover_only, restore_log,
 };
@@ -39,13 +41,7 @@ fn a_log_restore_that_lost_its_power_is_repeated_or_given_up() {
             break;
         }
         moments += 1;
-        let drawn = rng.random();
-        let crash = match rng.random_range(0..3) {
-            0 => Crash::Random { seed: drawn },
-            1 => Crash::Torn { seed: drawn },
-            _ => Crash::Unreadable { seed: drawn },
-        };
-        let world = after_crash(&volume, world, (&crash, "test"));
+        let world = after_crash(&volume, world, (&drawn_crash(&mut rng), "test"));
         let is_repeated = rng.random_ratio(1, 2);
         if is_repeated && let Err(error) = log_restore(&world, ("l1", "copy"), false) {
             // It is in place already.

@@ -6,11 +6,11 @@ use crate::interrupted::{COPIES, standing_copy};
 use crate::left_behind::{LOG, bytes_of, lacks_an_added_file, log_with_the_file};
 use crate::places::{is_there, restored_to};
 use crate::stop::{between, stopping};
-use crate::world::{World, after_crash, ids, numbers, request, simulated, world};
+use crate::world::{World, after_crash, drawn_crash, ids, numbers, request, simulated, world};
 use furrow_backup::{BackupError, BackupRequest, Parts, RestoreRequest, recover_only};
 use furrow_engine::StopPoint;
-use furrow_io::random::{Rng, seeded, test_seed};
-use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops};
+use furrow_io::random::{seeded, test_seed};
+use furrow_io::sim::{Effect, Fault, OpKind, Ops};
 use furrow_io::{Access, AlignedBuf, Open};
 use std::path::{Path, PathBuf};
 
@@ -252,13 +252,7 @@ fn a_log_restore_that_lost_its_power_in_the_block_at_which_one_had_stopped_is_re
             break;
         }
         moments += 1;
-        let drawn = rng.random();
-        let crash = match rng.random_range(0..3) {
-            0 => Crash::Random { seed: drawn },
-            1 => Crash::Torn { seed: drawn },
-            _ => Crash::Unreadable { seed: drawn },
-        };
-        let world = after_crash(&volume, world, (&crash, "test"));
+        let world = after_crash(&volume, world, (&drawn_crash(&mut rng), "test"));
         let all: Vec<i64> = (0..25).collect();
         let copy = match recover_only(&world.instance, "copy") {
             Ok(copy) => copy,

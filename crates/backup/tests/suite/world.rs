@@ -11,6 +11,7 @@ use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig,
     ScanSpec, Session, Table, TableSpec,
 };
+use furrow_io::random::{Rng, SeededRng};
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::{MemoryVolume, SimVolume, Volume};
 use furrow_types::{DataType, TypeId, Value};
@@ -76,6 +77,16 @@ pub fn simulated() -> (SimVolume, World) {
 /// The machine has lost its power and what was not durable, and starts again with this database.
 pub fn after_power_loss(volume: &SimVolume, world: World, name: &str) -> World {
     after_crash(volume, world, (&Crash::DropAll, name))
+}
+
+/// What a power loss leaves of what was not durable.
+pub fn drawn_crash(rng: &mut SeededRng) -> Crash {
+    let seed = rng.random();
+    match rng.random_range(0..3) {
+        0 => Crash::Random { seed },
+        1 => Crash::Torn { seed },
+        _ => Crash::Unreadable { seed },
+    }
 }
 
 /// The same with this outcome.
