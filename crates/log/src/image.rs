@@ -8,7 +8,7 @@ mod erase;
 #[cfg(test)]
 mod tests;
 
-use crate::directory::{Directory, write_directory};
+use crate::directory::{Directory, is_unfinished, write_directory};
 use crate::layout::{BLOCK_HEADER_BYTES, BlockHeader, SECTOR, u64_at};
 use crate::reader::read_block;
 use crate::{LogError, LogScan, OwnedRecord, Record};
@@ -103,6 +103,8 @@ impl LogImage {
         debug_assert!(spare <= MOST_SPARE_VLFS, "{spare} spare VLFs");
         directory.push(size, spare as u32)?;
         file.resize(directory.file_bytes(), Fill::Allocate)?;
+        // Without a checkpoint: a power loss in a later write leaves this copy, and there is no log.
+        write_directory(&*file, &directory)?;
         let mut seqs: Vec<u32> = vlfs.iter().map(|v| v.0).collect();
         seqs.resize(directory.vlfs().len(), 0);
         Ok(LogImage {
@@ -117,7 +119,7 @@ impl LogImage {
     }
 
     /// Continues a log file that was put together before, or written by a database that was closed. Returns
-    /// where its log ends.
+    /// where its log ends. [`LogError::NotALog`] of one that was not finished.
     pub fn reopen(file: Arc<dyn File>, binding: [u8; 16]) -> Result<(LogImage, Lsn), LogError> {
         LogImage::reopen_and(file, binding, |_| {})
     }
@@ -128,7 +130,14 @@ impl LogImage {
         binding: [u8; 16],
         mut see: impl FnMut(&OwnedRecord),
     ) -> Result<(LogImage, Lsn), LogError> {
-        let mut scan = LogScan::from_checkpoint(Arc::clone(&file), binding)?;
+        let mut scan = match LogScan::from_checkpoint(Arc::clone(&file), binding) {
+            Ok(scan) if scan.checkpoint() != Lsn::ZERO => scan,
+            // Its first directory may be unreadable, if the power failed while it was written.
+            Ok(_) | Err(_) if is_unfinished(&*file, binding).unwrap_or(false) => {
+                return Err(LogError::NotALog(file.path().display().to_string()));
+            }
+            opened => opened?,
+        };
         let mut end = scan.checkpoint();
         let before = scan.grows_behind().unwrap_or(Lsn::MAX);
         let broken = loop {

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::directory::read_directory;
-use furrow_io::{Access, MemoryVolume, Open, Volume};
+use furrow_io::random::test_seed;
+use furrow_io::sim::{Crash, Effect, Fault, Ops, SimOptions};
+use furrow_io::{Access, MemoryVolume, Open, SimVolume, Volume};
 
 #[test]
 fn a_log_is_extended_past_the_sizes_that_its_header_has_place_for() {
@@ -386,4 +388,42 @@ fn a_damaged_copy_of_the_directory_loses_no_log_that_was_restored() {
         drop(image);
         open(Open::Existing).write_at(at, &copy).unwrap();
     }
+}
+
+#[test]
+fn a_log_whose_restore_a_power_loss_ended_is_none_even_if_its_directory_cannot_be_read() {
+    let seed = test_seed();
+    let put_together = |volume: &SimVolume| {
+        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log)?;
+        let image = LogImage::create(file, [9; 16], 512, &[(1, 8192), (2, 8192)], 0)?;
+        let first = image.write(&block(1))?;
+        image.finish(Lsn(first.0 + 1))
+    };
+    let (mut moments, mut none) = (0, 0);
+    for nth in 1.. {
+        let mut has_ended = false;
+        for round in 0..32 {
+            let volume = SimVolume::new(SimOptions::default());
+            volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(nth));
+            has_ended = put_together(&volume).is_ok();
+            let seed = seed.wrapping_add(100 * nth + round);
+            let volume = volume.crash(&Crash::Unreadable { seed });
+            let Ok(file) = volume.open("a.ldf".as_ref(), Open::Existing, Access::Log) else {
+                continue;
+            };
+            match LogImage::reopen(file, [9; 16]) {
+                Ok((_, end)) => assert_eq!(end.vlf(), 1, "seed {seed}"),
+                Err(LogError::NotALog(_) | LogError::Truncated { .. }) if !has_ended => none += 1,
+                Err(error) => panic!("change {nth}, seed {seed}: {error}"),
+            }
+        }
+        if has_ended {
+            break;
+        }
+        moments += 1;
+    }
+    assert!(
+        moments > 5 && none > 32,
+        "{moments} moments, {none} times none"
+    );
 }
