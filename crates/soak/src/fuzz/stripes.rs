@@ -2,11 +2,12 @@
 
 use super::Target;
 use super::havoc::{Dice, damage};
-use furrow_backup::media::{BackupKey, Codec, StripeReader, Unpacker};
+use furrow_backup::media::{BackupKey, Codec, SetPlace, StripeReader, Unpacker};
 use furrow_backup::{BackupRequest, Device, FilePages, Listener, Parts, backup_database};
 use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
 use furrow_io::{Access, File, MemoryVolume, Open, Volume, read_all};
 use std::hint::black_box;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -33,10 +34,25 @@ struct Stripes(Vec<Stripe>);
 struct Stripe {
     file: Arc<dyn File>,
     image: Vec<u8>,
-    /// Where chunks begin.
-    chunks: Vec<usize>,
+    /// Its chunks, in order.
+    chunks: Vec<Sound>,
     /// The key, if it is encrypted.
     key: Option<BackupKey>,
+    unpacker: Unpacker,
+}
+
+/// A chunk that was read and accepted: it is again as long as its bytes, its stripe's header and its place in
+/// the set are the same.
+struct Sound {
+    bytes: Range<usize>,
+    place: SetPlace,
+    number: u64,
+}
+
+impl Sound {
+    fn is_untouched(&self, touched: &Range<usize>) -> bool {
+        self.bytes.end <= touched.start || touched.end <= self.bytes.start
+    }
 }
 
 struct Silent;
@@ -46,10 +62,10 @@ impl Listener for Silent {
     fn files_done(&mut self, _: u16, _: &[FilePages]) {}
 }
 
-fn request(path: &str, key: Option<BackupKey>) -> BackupRequest {
+fn request(path: &str, codec: Codec, key: Option<BackupKey>) -> BackupRequest {
     BackupRequest {
         devices: vec![Device::Disk(path.into())],
-        codec: Codec::Zstd(1),
+        codec,
         key,
         throttle_mb_per_s: None,
         checksum: true,
@@ -88,8 +104,13 @@ pub(super) fn make() -> Result<Box<dyn Target>, String> {
     let db = db.map_err(|e| made(&e))?;
     let [plain, encrypted] = PATHS;
     let key = BackupKey::new("fuzz", KEY);
-    for (path, key) in [(plain, None), (plain, None), (encrypted, Some(&key))] {
-        let request = request(path, key.cloned());
+    let (lz4, zstd) = (Codec::Lz4, Codec::Zstd(1));
+    for (path, codec, key) in [
+        (plain, zstd, None),
+        (plain, lz4, None),
+        (encrypted, zstd, Some(&key)),
+    ] {
+        let request = request(path, codec, key.cloned());
         backup_database(&db, &request, &mut Silent).map_err(|e| made(&e))?;
     }
     instance.abandon();
@@ -141,47 +162,72 @@ impl Stripe {
         let file = file.map_err(|e| e.to_string())?;
         let image = read_all(&*file).map_err(|e| e.to_string())?;
         let is_chunk = |at: &usize| image.get(*at..).is_some_and(|b| b.starts_with(CHUNK_MAGIC));
-        let chunks: Vec<usize> = (0..image.len()).step_by(UNIT).filter(is_chunk).collect();
-        let stripe = Stripe {
+        let written = (0..image.len()).step_by(UNIT).filter(is_chunk).count();
+        let mut stripe = Stripe {
             file,
             image,
-            chunks,
+            chunks: Vec::new(),
             key,
+            unpacker: Unpacker::new(),
         };
-        let sound = stripe.read().ok_or("a sound stripe is refused")?;
-        match sound == stripe.chunks.len() as u64 {
+        let all = 0..stripe.image.len();
+        stripe.chunks = stripe.read(&all).ok_or("a sound stripe is refused")?;
+        match stripe.chunks.len() == written {
             true => Ok(stripe),
             false => Err(format!(
-                "{sound} of {} chunks were read",
+                "{} of {written} chunks were read",
                 stripe.chunks.len()
             )),
         }
     }
 
-    /// Reads the stripe as RESTORE does; how many chunks, where all of it is accepted.
-    fn read(&self) -> Option<u64> {
+    /// Reads the stripe as RESTORE does, but for chunks of which nothing was touched; those that were read,
+    /// where all of it is accepted.
+    fn read(&mut self, touched: &Range<usize>) -> Option<Vec<Sound>> {
         let mut reader = StripeReader::open(Arc::clone(&self.file)).ok()?;
         if let Some(key) = &self.key {
             reader.unlock(key);
         }
-        let (mut chunks, mut unpacker) = (0, Unpacker::new());
+        let mut chunks = Vec::new();
         for place in reader.sets().ok()? {
             let info = reader.info(&place).ok()?;
             let of_stripe = usize::from(reader.header().family).checked_sub(1)?;
             let expected = info.chunks.get(of_stripe).copied()?;
             let (mut at, mut number) = (place.begin, 0);
             while at <= place.tail {
-                let chunk = reader.chunk(at, (&place, number), &mut unpacker).ok()?;
-                black_box(chunk.payload.len());
-                (at, number) = (chunk.next, number + 1);
+                let next = match self.sound(at, (&place, number), touched) {
+                    Some(sound) => sound.bytes.end as u64,
+                    None => {
+                        let chunk = reader
+                            .chunk(at, (&place, number), &mut self.unpacker)
+                            .ok()?;
+                        black_box(chunk.payload.len());
+                        let bytes = at as usize..chunk.next as usize;
+                        chunks.push(Sound {
+                            bytes,
+                            place,
+                            number,
+                        });
+                        chunk.next
+                    }
+                };
+                (at, number) = (next, number + 1);
             }
             // The end and the tail are not counted.
             if number.checked_sub(2) != Some(expected) {
                 return None;
             }
-            chunks += number;
         }
         Some(chunks)
+    }
+
+    /// The chunk here, if it is known to be sound.
+    fn sound(&self, at: u64, of: (&SetPlace, u64), touched: &Range<usize>) -> Option<&Sound> {
+        let found = self
+            .chunks
+            .binary_search_by_key(&(at as usize), |chunk| chunk.bytes.start);
+        let chunk = self.chunks.get(found.ok()?)?;
+        (chunk.is_untouched(touched) && of == (&chunk.place, chunk.number)).then_some(chunk)
     }
 
     fn write(&self, at: usize, bytes: &[u8]) -> Result<(), String> {
@@ -192,24 +238,26 @@ impl Stripe {
 
 impl Stripe {
     /// Whether a byte has changed that is authenticated in an encrypted set: neither the stripe header nor a
-    /// tail, which has no payload, neither a checksum nor padding.
-    fn is_authenticated(&self, at: usize, image: &[u8]) -> bool {
-        let stored = self.image.get(at + STORED..).and_then(|b| b.first_chunk());
+    /// tail, which has no payload, neither a checksum nor padding. `before` begins at the chunk.
+    fn is_authenticated(&self, at: usize, before: &[u8]) -> bool {
+        let stored = before.get(STORED..).and_then(|b| b.first_chunk());
         let stored = u32::from_le_bytes(stored.copied().unwrap_or_default()) as usize;
-        let ends = at + UNIT + stored;
+        let ends = UNIT + stored;
         let is_checksum = |n: usize| {
-            let of = |field| (at + field..at + field + 4).contains(&n);
+            let of = |field| (field..field + 4).contains(&n);
             of(CHUNK_CRC) || of(PAYLOAD_CRC)
         };
-        let is_chunk = at > 0 && self.image.get(at + 8) != Some(&TAIL);
-        let mut bytes = self.image.iter().zip(image).enumerate();
+        let is_chunk = at > 0 && before.get(8) != Some(&TAIL);
+        let now = self.image.get(at..).unwrap_or_default();
+        let mut bytes = before.iter().zip(now).enumerate();
         is_chunk && bytes.any(|(n, (a, b))| a != b && n < ends && !is_checksum(n))
     }
 }
 
 impl Target for Stripes {
     fn read_one(&mut self, dice: &mut Dice) -> Result<(), String> {
-        match dice.pick(&self.0) {
+        let which = dice.below(self.0.len());
+        match self.0.get_mut(which) {
             Some(stripe) => stripe.read_one(dice),
             None => Err("no stripes".to_owned()),
         }
@@ -217,27 +265,34 @@ impl Target for Stripes {
 }
 
 impl Stripe {
-    fn read_one(&self, dice: &mut Dice) -> Result<(), String> {
-        let at = match dice.one_in(16) {
-            true => 0,
-            false => dice.pick(&self.chunks).copied().unwrap_or_default(),
+    fn read_one(&mut self, dice: &mut Dice) -> Result<(), String> {
+        // All of the stripe is read again where its header is damaged.
+        let (at, all) = match dice.one_in(64) {
+            true => (0, Some(0..self.image.len())),
+            false => (
+                dice.pick(&self.chunks).map_or(0, |chunk| chunk.bytes.start),
+                None,
+            ),
         };
-        let end = (at + 2 * UNIT).min(self.image.len());
+        let damaged = at..(at + 2 * UNIT).min(self.image.len());
+        let before = self.image.get(damaged.clone()).unwrap_or_default().to_vec();
         let repaired = dice.one_in(2);
-        let mut image = self.image.clone();
-        if let Some(bytes) = image.get_mut(at..end) {
+        if let Some(bytes) = self.image.get_mut(damaged.clone()) {
             damage(bytes, std::slice::from_ref(&(0..CHUNK_FIELDS)), dice);
         }
         if repaired {
-            reseal(&mut image, at);
+            reseal(&mut self.image, at);
         }
-        let changed = image != self.image;
-        let (now, before) = (image.get(at..end), self.image.get(at..end));
-        self.write(at, now.unwrap_or_default())?;
-        let read = self.read();
-        self.write(at, before.unwrap_or_default())?;
+        let now = self.image.get(damaged.clone()).unwrap_or_default();
+        let changed = now != before;
+        self.write(at, now)?;
         // Right checksums make damage look sound, but not where an encrypted set is authenticated.
-        let trusted = repaired && !(self.key.is_some() && self.is_authenticated(at, &image));
+        let trusted = repaired && !(self.key.is_some() && self.is_authenticated(at, &before));
+        let read = self.read(&all.unwrap_or(damaged.clone()));
+        self.write(at, &before)?;
+        if let Some(bytes) = self.image.get_mut(damaged) {
+            bytes.copy_from_slice(&before);
+        }
         match read {
             Some(_) if changed && !trusted => Err(format!("damage at {at} is not noticed")),
             _ => Ok(()),
