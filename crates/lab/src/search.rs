@@ -58,14 +58,7 @@ pub(crate) fn losses(history: &History) -> Table {
 /// noise.
 pub(crate) fn standing(history: &History) -> Result<Standing, StatsError> {
     let plan = &history.plan;
-    let baseline = plan.baseline_cell().unwrap_or(0);
-    race(
-        &losses(history),
-        baseline,
-        plan.delta.ln_1p(),
-        DRAWS,
-        plan.seed,
-    )
+    race(&losses(history), plan.delta.ln_1p(), DRAWS, plan.seed)
 }
 
 /// What follows from the runs when a round is complete.

@@ -8,17 +8,14 @@
 //! The ratio of the two variances runs over a grid, weighted by its restricted likelihood; the noise and the
 //! block effects are integrated out. All losses are logarithms: less is better.
 
-use super::{StatsError, Stream, Table, quantile};
+use super::sample::{quantile_sorted, sorted};
+use super::{StatsError, Stream, Table};
 
 /// The ranking of the cells of a race.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Standing {
     /// Expected loss of each cell beyond the average one, drawn towards it; `None` without any run.
     pub means: Vec<Option<f64>>,
-    /// 95% interval of each cell's loss beyond the leader's.
-    pub behind: Vec<Option<(f64, f64)>>,
-    /// 95% interval of each cell's loss beyond that of the reference.
-    pub beyond: Vec<Option<(f64, f64)>>,
     /// Chance of each cell to be the best of all.
     pub best: Vec<f64>,
     /// The cell with the least expected loss.
@@ -27,17 +24,23 @@ pub struct Standing {
     pub within: f64,
     /// Standard deviation of the noise.
     pub noise: f64,
+    /// Losses drawn from the posterior, by cell; none of a cell without any run.
+    drawn: Vec<Vec<f64>>,
 }
 
-/// Judges the cells (arms) of `losses` after two rounds (blocks) or more. `reference` is the cell that others
-/// are compared with beside the leader.
-pub fn race(
-    losses: &Table,
-    reference: usize,
-    margin: f64,
-    draws: usize,
-    seed: u64,
-) -> Result<Standing, StatsError> {
+impl Standing {
+    /// 95% interval of a cell's loss beyond that of another; `None` where one of them has not run.
+    pub fn beyond(&self, cell: usize, other: usize) -> Option<(f64, f64)> {
+        let (cell, other) = (self.drawn.get(cell)?, self.drawn.get(other)?);
+        let beyond: Vec<f64> = cell.iter().zip(other).map(|(a, b)| a - b).collect();
+        let beyond = sorted(&beyond);
+        let end = |p| quantile_sorted(&beyond, p);
+        (!beyond.is_empty()).then(|| (end(0.025), end(0.975)))
+    }
+}
+
+/// Judges the cells (arms) of `losses` after two rounds (blocks) or more.
+pub fn race(losses: &Table, margin: f64, draws: usize, seed: u64) -> Result<Standing, StatsError> {
     let data = Data::of(losses)?;
     let fits: Vec<Fit> = (0..GRID).filter_map(|i| Fit::of(&data, ratio(i))).collect();
     let top = fits
@@ -63,12 +66,11 @@ pub fn race(
     let leader = first.ok_or(StatsError::NoFreedom)?;
     let mut standing = Standing {
         means: vec![None; losses.arms()],
-        behind: vec![None; losses.arms()],
-        beyond: vec![None; losses.arms()],
         best: vec![0.0; losses.arms()],
         leader: data.cells[leader].arm,
         within: 0.0,
         noise: average(&|fit| (fit.squares / data.nu).sqrt()),
+        drawn: vec![Vec::new(); losses.arms()],
     };
     let mut stream = Stream::named(seed, "race");
     let drawn: Vec<Vec<f64>> = (0..draws)
@@ -83,15 +85,9 @@ pub fn race(
             standing.within += 1.0 / draws as f64;
         }
     }
-    let interval = |cell: usize, other: usize| {
-        let beyond: Vec<f64> = drawn.iter().map(|row| row[cell] - row[other]).collect();
-        (quantile(&beyond, 0.025), quantile(&beyond, 0.975))
-    };
-    let reference = data.cells.iter().position(|cell| cell.arm == reference);
     for (place, cell) in data.cells.iter().enumerate() {
         standing.means[cell.arm] = Some(expected[place]);
-        standing.behind[cell.arm] = Some(interval(place, leader));
-        standing.beyond[cell.arm] = reference.map(|other| interval(place, other));
+        standing.drawn[cell.arm] = drawn.iter().map(|row| row[place]).collect();
     }
     Ok(standing)
 }
@@ -328,7 +324,7 @@ mod tests {
             }
             runs += running.len();
             round += 1;
-            last = race(&table, 0, 0.02_f64.ln_1p(), 400, 7).ok();
+            last = race(&table, 0.02_f64.ln_1p(), 400, 7).ok();
             if last.as_ref().is_some_and(|s| s.within >= 0.95) {
                 break;
             }
@@ -375,7 +371,7 @@ mod tests {
         for cell in 0..4 {
             table.set(cell, 0, [0.3, 0.1, 0.2, 0.0][cell]);
         }
-        assert!(race(&table, 0, 0.02, 100, 1).is_err());
+        assert!(race(&table, 0.02, 100, 1).is_err());
         // The fifth cell failed; two of the others remain.
         assert_eq!(cells_to_drop(&table, &[0, 1, 2, 3, 4], 6, None), [2, 0, 4]);
         assert_eq!(
@@ -397,14 +393,14 @@ mod tests {
                 table.set(cell, block, 0.05 * cell as f64 + 0.005 * stream.normal());
             }
         }
-        let standing = race(&table, 0, 0.02, 500, 9).unwrap();
-        assert_eq!(standing, race(&table, 0, 0.02, 500, 9).unwrap());
+        let standing = race(&table, 0.02, 500, 9).unwrap();
+        assert_eq!(standing, race(&table, 0.02, 500, 9).unwrap());
         assert_eq!(standing.leader, 0);
         assert!(
             standing.within > 0.99 && standing.best[0] > 0.99,
             "{standing:?}"
         );
-        let (low, high) = standing.behind[5].unwrap();
+        let (low, high) = standing.beyond(5, 0).unwrap();
         assert!(low < 0.25 && high > 0.25 && low > 0.2, "{low} to {high}");
         assert!((standing.noise - 0.005).abs() < 0.003);
     }

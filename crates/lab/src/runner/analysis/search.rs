@@ -49,7 +49,7 @@ impl Outcome {
         let baseline = means.get(facts.baseline).copied().flatten();
         for level in judged.iter_mut().filter(|j| j.cell != facts.baseline) {
             let mean = means.get(level.cell).copied().flatten();
-            let beyond = self.standing.beyond.get(level.cell).copied().flatten();
+            let beyond = self.standing.beyond(level.cell, facts.baseline);
             let (Some(mean), Some(baseline), Some(beyond)) = (mean, baseline, beyond) else {
                 continue;
             };
@@ -146,7 +146,7 @@ impl Outcome {
     }
 
     fn behind(&self, facts: &Facts<'_>, cell: usize) -> Option<(f64, f64)> {
-        let behind = self.standing.behind.get(cell).copied().flatten()?;
+        let behind = self.standing.beyond(cell, self.standing.leader)?;
         Some(turned(facts, behind))
     }
 
