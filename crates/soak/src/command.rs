@@ -57,11 +57,14 @@ pub(crate) enum Command {
         /// Where the files lie (a temporary directory)
         dir: Option<PathBuf>,
     },
-    /// The score of the consistency check: databases checked sound, then damaged in 40 ways
+    /// The score of the consistency check: databases checked sound, then damaged
     Check {
         /// Databases
         #[arg(long, default_value_t = 300, value_name = "N")]
         runs: u64,
+        /// Injuries of each, one at a time
+        #[arg(long, default_value_t = 40, value_name = "N")]
+        injuries: u32,
         /// First seed (drawn)
         #[arg(long)]
         seed: Option<u64>,

@@ -47,7 +47,12 @@ fn carry_out(command: Command) -> ExitCode {
             threads,
             dir,
         } => kills(rounds, seed, threads.threads, dir),
-        Command::Check { runs, seed, jobs } => score(runs, seed, jobs.jobs),
+        Command::Check {
+            runs,
+            injuries,
+            seed,
+            jobs,
+        } => score((runs, injuries), seed, jobs.jobs),
         Command::Worlds { jobs } => proof::worlds(jobs.jobs),
         Command::Histories { runs, seed, jobs } => proof::histories(runs, seed, jobs.jobs),
         Command::Backups { runs, seed, jobs } => proof::backups(runs, seed, jobs.jobs),
@@ -108,10 +113,10 @@ fn failures((runs, jobs): (u64, usize), seed: Option<u64>, stride: u64) -> ExitC
 }
 
 /// The score of the consistency check over so many databases.
-fn score(runs: u64, seed: Option<u64>, jobs: usize) -> ExitCode {
+fn score((runs, injuries): (u64, u32), seed: Option<u64>, jobs: usize) -> ExitCode {
     let first = seed.unwrap_or_else(random_seed);
-    println!("{runs} databases from seed {first} on, {jobs} at a time");
-    match check::run_many(first, runs, jobs, &|line| println!("{line}")) {
+    println!("{runs} databases from seed {first} on, {jobs} at a time, {injuries} injuries each");
+    match check::run_many((first, runs), injuries, jobs, &|line| println!("{line}")) {
         Ok(score) => {
             for missed in &score.missed {
                 println!("missed: {missed}");

@@ -264,13 +264,10 @@ pub fn run(seed: u64, rounds: u32) -> Result<Score, String> {
     score(seed, &made, rounds)
 }
 
-/// Injuries of a database in a long run.
-const ROUNDS: u32 = 40;
-
-/// Databases of so many seeds, several at a time; ends at the first false alarm.
+/// Databases of so many seeds, several at a time, with so many injuries each; ends at the first false alarm.
 pub fn run_many(
-    first: u64,
-    runs: u64,
+    (first, runs): (u64, u64),
+    injuries: u32,
     jobs: usize,
     report: &(dyn Fn(&str) + Sync),
 ) -> Result<Score, String> {
@@ -285,7 +282,7 @@ pub fn run_many(
                 state.0 += 1;
                 state.0 - 1
             };
-            let done = run(first.wrapping_add(at), ROUNDS);
+            let done = run(first.wrapping_add(at), injuries);
             let mut state = state.lock();
             match done {
                 Ok(score) => state.1.add(&score),
