@@ -1,6 +1,9 @@
 //! A share of the small worlds: every so-manieth power loss and failure, another share each time.
 
 use furrow_io::random::test_seed;
+use furrow_io::sync::Mutex;
+use furrow_io::sync::atomic::{AtomicUsize, Ordering};
+use furrow_io::thread::{scope, spawn_scoped};
 use furrow_soak::worlds::boundary::{Explored, Share, explore};
 use furrow_soak::worlds::{all, nth};
 
@@ -8,17 +11,29 @@ use furrow_soak::worlds::{all, nth};
 fn power_lost_at_any_sync_of_a_small_world_leaves_what_was_acknowledged() {
     let seed = test_seed();
     println!("seed {seed}");
-    let mut explored = Explored::default();
-    for (number, world) in all().iter().enumerate() {
+    let worlds = all();
+    let of = |number: usize, world| {
         let share = Share {
             stride: 12,
             first: (seed % 12) as usize,
             // Recovery is interrupted in one world after the other.
-            twice: number == seed as usize % all().len(),
+            twice: number == seed as usize % worlds.len(),
         };
-        let done = explore(world, share).unwrap_or_else(|finding| panic!("{finding}"));
-        explored.add(&done);
-    }
+        explore(world, share).unwrap_or_else(|finding| panic!("{finding}"))
+    };
+    let (next, explored) = (AtomicUsize::new(0), Mutex::new(Explored::default()));
+    let work = || {
+        let numbers = std::iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
+        for (number, world) in numbers.map_while(|number| Some((number, worlds.get(number)?))) {
+            let done = of(number, world);
+            explored.lock().add(&done);
+        }
+    };
+    scope(|scope| {
+        spawn_scoped(scope, "worlds", work).unwrap();
+        work();
+    });
+    let explored = explored.into_inner();
     println!("{explored:?}");
     assert!(explored.moments > 220 && explored.crashes > 300 && explored.in_recovery > 35);
 }

@@ -1,14 +1,14 @@
 //! Backups of a database that is being written.
 
-use crate::world::{World, ids, insert, request, world};
+use crate::world::{World, ids, insert, request, world, world_on};
 use furrow_backup::media::Codec;
-use furrow_engine::{BackupScope, BulkOptions, Session, Table};
+use furrow_engine::{BackupScope, BulkOptions, FileSpec, Session, Table};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use furrow_io::{thread, time};
+use furrow_io::{SystemVolume, thread, time};
 use std::sync::Arc;
 
-const WRITERS: usize = 8;
+const WRITERS: usize = 16;
 /// Ids of a writer begin at so many times its number.
 const APART: i64 = 1_000_000;
 /// Rows of a transaction.
@@ -85,9 +85,8 @@ fn prove(all: &[i64], acked: &[u64]) {
     }
 }
 
-fn backed_up_under_load(stripes: usize, codec: Codec) {
+fn backed_up_under_load(world: World, (stripes, codec): (usize, Codec), rounds: u32) {
     println!("FURROW_SEED={}", test_seed());
-    let world = world();
     let table = world.table("t");
     let acked: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
     let stop = AtomicBool::new(false);
@@ -102,7 +101,7 @@ fn backed_up_under_load(stripes: usize, codec: Codec) {
         let (loading, stop) = (&world, &stop);
         thread::spawn_scoped(scope, "loader", move || load(loading, stop)).unwrap();
         time::sleep(time::Duration::from_millis(300));
-        for round in 0..3 {
+        for round in 0..rounds {
             let before: Vec<u64> = acked.iter().map(|a| a.load(Ordering::SeqCst)).collect();
             world.backup(&request).unwrap();
             let name = format!("copy{round}");
@@ -131,12 +130,25 @@ fn loads_are_whole(copy: &Arc<furrow_engine::Database>) {
 
 #[test]
 fn a_backup_under_writers_and_loads_restores_whole_transactions_and_checks_clean() {
-    backed_up_under_load(3, Codec::None);
+    backed_up_under_load(world(), (3, Codec::None), 3);
 }
 
 #[test]
 fn a_compressed_backup_under_writers_and_loads_restores_too() {
-    backed_up_under_load(2, Codec::Lz4);
+    backed_up_under_load(world(), (2, Codec::Lz4), 3);
+}
+
+#[test]
+#[ignore = "takes a minute, and changes the directory of the process: it must run alone"]
+fn fifty_backups_under_sixteen_writers_on_real_files_restore_whole_transactions() {
+    for run in 0..10 {
+        let dir = tempfile::tempdir().unwrap();
+        std::env::set_current_dir(dir.path()).unwrap();
+        let log = FileSpec::new("log", "d/log.ldf").size_mb(2);
+        let world = world_on(Arc::new(SystemVolume::new()), log);
+        let codec = [Codec::None, Codec::Lz4, Codec::Zstd(1)][run % 3];
+        backed_up_under_load(world, (1 + run % 4, codec), 5);
+    }
 }
 
 #[test]

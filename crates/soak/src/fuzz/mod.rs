@@ -128,7 +128,7 @@ pub const TARGETS: [Kind; 8] = [
     kind(
         "stripes",
         "a stripe of a backup, as RESTORE reads it",
-        (300, 20 * MILLION),
+        (5_000, 20 * MILLION),
         stripes::make,
     ),
     kind(
