@@ -87,6 +87,35 @@ fn a_row_that_became_a_record_of_another_kind_is_named_and_its_index_rows_go_wit
     assert!(tried > 7, "{tried} pages");
 }
 
+/// The page that the catalog names as the last one of a heap was freed and found again in turn.
+#[test]
+fn a_page_of_a_heap_with_a_type_of_no_table_is_given_up_once_and_for_all() {
+    let mut tried = 0;
+    for seed in 1..9 {
+        let made = make(seed).unwrap();
+        for file in made.files.files() {
+            for (number, page) in (0..).zip(made.files.pages(file.id)) {
+                let view = Page::new(page);
+                let of_heap = view.page_type() == PageType::Data && view.index_part() == 256;
+                if !of_heap || view.next() != PageId::NONE || view.prev() != PageId::NONE {
+                    continue;
+                }
+                let mut files = made.files.clone();
+                let pages = files.pages_mut(file.id).unwrap();
+                let page = pages.get_mut(number).unwrap();
+                // From a data page to SGAM.
+                page[1] ^= 0x08;
+                stamp_checksum(page);
+                let repaired = repair(&files, &Options::default(), (None, None)).unwrap();
+                let left = repaired.left.first().map(ToString::to_string);
+                assert_eq!(left, None, "seed {seed}, page {}:{number}", file.id.0);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 7, "{tried} pages");
+}
+
 fn samples() -> Vec<PathBuf> {
     let Some(dir) = std::env::var_os("FURROW_SAMPLES") else {
         println!("skipped: FURROW_SAMPLES names no directory of real files");

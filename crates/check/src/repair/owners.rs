@@ -40,6 +40,15 @@ pub(super) fn fullness_of(shared: &Shared<'_>, unit: u32, view: Page<'_>) -> Ful
     }
 }
 
+/// Whether units of a kind have pages of this type, apart from IAM pages.
+fn is_of_kind(kind: u8, page: PageType) -> bool {
+    match page {
+        PageType::Data | PageType::Index => kind == unit_kind::IN_ROW,
+        PageType::TextMix | PageType::TextTree => kind != unit_kind::IN_ROW,
+        _ => false,
+    }
+}
+
 impl State<'_> {
     /// Finds all owners.
     pub(super) fn find_owners(&mut self) {
@@ -81,9 +90,15 @@ impl State<'_> {
             }
         }
         for (id, unit) in led_to {
-            let unit_id = plan.unit(unit).map_or(0, |unit| unit.id);
+            let Some(about) = plan.unit(unit) else {
+                continue;
+            };
             let page = self.library.get(id).filter(|page| page.1.is_ok());
-            if page.is_some_and(|page| Page::new(&page.0).unit().0 == unit_id) {
+            // A page of a type that the unit has none of was given up before.
+            let is_of = |page: Page<'_>| {
+                page.unit().0 == about.id && is_of_kind(about.kind, page.page_type())
+            };
+            if page.is_some_and(|page| is_of(Page::new(&page.0))) {
                 self.gather_page(id, unit);
             }
         }

@@ -38,7 +38,7 @@ pub(super) fn double_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng)
 /// The catalog counts more rows of a table than there are.
 pub(super) fn count(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     let id = pick(files, rng, |id, page| {
-        let of_table = page.object_part() == SYSROWSETS.id as u32 && page.index_part() == 1;
+        let of_table = page.object_part() == SYSROWSETS.id as u32;
         has_rows(id, page) && of_table && page.page_type() == PageType::Data
     })?;
     let layout = SYSROWSETS.row_layout().ok()?;
