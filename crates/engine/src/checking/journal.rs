@@ -186,17 +186,24 @@ impl<'p> Journal<'p> {
             }
             files.insert(known.id, file);
         }
-        if self.new_log {
-            // Images that were for the log that is lost.
-            for file in files.values() {
-                let images = double_write_path(file.path());
-                if shared.volume.exists(&images)? {
-                    shared.volume.remove(&images)?;
-                }
+        self.write(&files)?;
+        self.forget_images(&*shared.volume, &files)?;
+        Ok(true)
+    }
+
+    /// Removes the images of pages: they are older than what was written.
+    pub(crate) fn forget_images(
+        &self,
+        volume: &dyn Volume,
+        files: &Locked,
+    ) -> Result<(), EngineError> {
+        for file in files.values() {
+            let images = double_write_path(file.path());
+            if volume.exists(&images)? {
+                volume.remove(&images)?;
             }
         }
-        self.write(&files)?;
-        Ok(true)
+        Ok(())
     }
 }
 

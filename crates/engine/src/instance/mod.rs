@@ -8,6 +8,7 @@ mod closed_log;
 mod deadlocks;
 mod differential;
 mod emergency;
+mod emergency_repair;
 mod join;
 mod lifecycle;
 mod look;

@@ -7,6 +7,7 @@ mod changed_extents;
 mod checking;
 mod deadlock_log;
 mod emergency;
+mod emergency_log;
 mod empty_file;
 mod faults;
 mod files;
