@@ -9,12 +9,10 @@ use crate::opening::{self, OwnFile};
 use crate::shared::{DatabaseList, Listed, Phase};
 use furrow_check::Identity;
 use furrow_format::{DatabaseId, FileId, UserAccess};
-use furrow_io::Volume;
 use furrow_io::sync::MutexGuard;
 use furrow_messages::Message;
 use furrow_tables::{DatabaseState, EngineError};
 use furrow_types::Guid;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl Instance {
@@ -97,22 +95,5 @@ impl Instance {
         // No session has entered it yet that would have to leave.
         database.set_user_access(access, 0)?;
         Ok(())
-    }
-}
-
-/// `LOG.lost`, or `LOG.lost2` and so on: an earlier log that was kept is not overwritten.
-pub(super) fn free_path(volume: &dyn Volume, log: &Path) -> Result<PathBuf, EngineError> {
-    let mut number = 1_u32;
-    loop {
-        let mut path = log.as_os_str().to_owned();
-        path.push(".lost");
-        if number > 1 {
-            path.push(number.to_string());
-        }
-        let path = PathBuf::from(path);
-        if !volume.exists(&path)? {
-            return Ok(path);
-        }
-        number += 1;
     }
 }

@@ -25,7 +25,7 @@
 //!    `a_repair_that_fails_leaves_everything_as_it_was`.
 
 use super::Instance;
-use super::emergency::free_path;
+use super::kept_log::would_a_new_log_help;
 use super::repair::{Order, open_all};
 use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
@@ -35,16 +35,13 @@ use crate::shared::{Moved, Shared};
 use furrow_check::{Identity, Repaired};
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo, UserAccess};
 use furrow_io::sync::Mutex;
-use furrow_io::{Access, AlignedBuf, IoError, IoErrorKind, Open, Volume, copy_file};
-use furrow_log::LogError;
+use furrow_io::{Access, AlignedBuf, Open, Volume};
 use furrow_messages::Message;
-use furrow_recovery::{LogSpan, RecoveryError};
+use furrow_recovery::LogSpan;
 use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The device could not read or write.
-const EIO: i32 = 5;
 /// Bytes of a page that is made unreadable: no page of any number has them.
 const SPOILED: u8 = 0xEE;
 /// The number of the log.
@@ -412,50 +409,6 @@ impl Instance {
             .extend(computed.map(|(id, page)| (*id, page.clone())));
         self.write_repair(&all, &locked, log)
     }
-
-    /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there
-    /// is no log.
-    fn keep_log(&self, log: &Path) -> Result<Option<PathBuf>, EngineError> {
-        let volume = &*self.shared.volume;
-        if log.as_os_str().is_empty() || !volume.exists(log)? {
-            return Ok(None);
-        }
-        let kept = free_path(volume, log)?;
-        let copied = copy_file(volume, log, &kept, &furrow_observe::task::is_cancelled);
-        let copied = copied.map_err(EngineError::from);
-        let whole = copied.and_then(|()| EngineError::check_cancelled());
-        if let Err(error) = whole {
-            if volume.exists(&kept)? {
-                volume.remove(&kept)?;
-            }
-            if !is_of_medium(&error) {
-                return Err(error);
-            }
-            self.log_line(&format!(
-                "The log '{}' cannot be kept: {error}.",
-                log.display()
-            ));
-            return Ok(None);
-        }
-        self.log_line(&format!(
-            "The log '{}' is kept as '{}': it is to be replaced.",
-            log.display(),
-            kept.display()
-        ));
-        Ok(Some(kept))
-    }
-
-    /// Removes the copy of a log that was not replaced. Where a journal is left, it may be yet.
-    fn forget_copy(&self, kept: &Path, paths: &Paths) {
-        let volume = &*self.shared.volume;
-        let journal = paths.get(&FileId(1)).map(|path| repair_path(path));
-        if let Some(Ok(false)) = journal.map(|path| volume.exists(&path)) {
-            let removed = volume.remove(kept);
-            if let Err(error) = removed {
-                self.log_line(&format!("'{}' cannot be removed: {error}.", kept.display()));
-            }
-        }
-    }
 }
 
 /// Gives a database that is ONLINE again its user access; 924 where others use it.
@@ -477,35 +430,4 @@ fn refuse_damaged(shared: &Shared, paths: &Paths) -> Result<(), EngineError> {
         damaged.display()
     );
     Err(EngineError::of(Message::custom(40514, 16, 1, &text)))
-}
-
-/// Whether the device could not read what it has.
-fn is_of_medium(error: &EngineError) -> bool {
-    matches!(error, EngineError::Io(io) if matches!(&io.kind, IoErrorKind::Os(EIO, _)))
-}
-
-/// Whether a database that cannot be opened for this reason may be opened with another log. Not where
-/// files are of another time (5173, 9003): with a new log nothing would show that. Not where the system
-/// lacks something at this moment: memory, space, descriptors, a file that another program uses, another
-/// version (40517).
-fn would_a_new_log_help(error: &EngineError, volume: &dyn Volume, log: &Path) -> bool {
-    let is_for_now = |error: &IoError| {
-        let lost = error.kind == IoErrorKind::NotFound && *error.path == *log;
-        let medium = matches!(&error.kind, IoErrorKind::Os(EIO, _));
-        !(lost || medium || error.kind == IoErrorKind::PastEnd)
-    };
-    match error {
-        EngineError::Refused(_) if error.has(5108) => true,
-        EngineError::Refused(_) if error.has(5120) => !volume.exists(log).unwrap_or(true),
-        EngineError::Refused(messages) => {
-            let never = [5173, 9003, 9002, 1101, 1105, 701, 3906, 40514, 40517];
-            messages
-                .iter()
-                .all(|message| !never.contains(&message.number))
-        }
-        EngineError::Thread(_) => false,
-        EngineError::Io(io) | EngineError::Log(LogError::Io(io)) => !is_for_now(io),
-        EngineError::Recovery(RecoveryError::Log(LogError::Io(io))) => !is_for_now(io),
-        error => !error.is_cancelled(),
-    }
 }

@@ -10,6 +10,7 @@ mod differential;
 mod emergency;
 mod emergency_repair;
 mod join;
+mod kept_log;
 mod lifecycle;
 mod look;
 mod physical;
