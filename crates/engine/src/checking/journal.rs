@@ -46,7 +46,7 @@ impl<'p> Journal<'p> {
         let primary = files.get(&FileId(1));
         let primary = primary.ok_or_else(|| not_so("no primary file: no repair"))?;
         let (newest, checkpoint) = match log {
-            LogAfter::Stays => (Lsn::ZERO, None),
+            LogAfter::Stays | LogAfter::Recovered => (Lsn::ZERO, None),
             LogAfter::New(_) => {
                 let newest = newest_lsn(repaired, files)?;
                 let behind = Lsn::new(newest.vlf().saturating_add(1), 0, 0);
@@ -73,7 +73,7 @@ impl<'p> Journal<'p> {
             files: known,
             boot,
             pages: Content::Computed(&repaired.pages),
-            new_log: log != LogAfter::Stays,
+            new_log: log.is_new(),
         })
     }
 

@@ -91,6 +91,16 @@ impl Staged {
         })
     }
 
+    /// A block of a file, if it was written.
+    pub(crate) fn block(&self, path: &Path, number: u32) -> Option<Box<PageBuf>> {
+        let files = self.files.lock();
+        let Some(Entry::There(inner)) = files.get(path) else {
+            return None;
+        };
+        let state = inner.state.read();
+        state.blocks.get(&u64::from(number)).cloned()
+    }
+
     /// Files of the volume below that were removed here.
     pub(crate) fn removed(&self) -> Vec<PathBuf> {
         let files = self.files.lock();

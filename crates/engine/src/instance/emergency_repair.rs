@@ -86,8 +86,6 @@ impl Work {
 enum End {
     /// It is in its journal.
     Written,
-    /// Recovery does all that there is to do.
-    Recovers,
     /// It was not agreed to.
     Refused,
 }
@@ -121,7 +119,6 @@ impl Instance {
         let ended = end.and_then(|(end, repaired)| {
             match end {
                 End::Written => drop(self.reopen_database(&name)?),
-                End::Recovers => alone(&*self.reopen_database(&name)?, access)?,
                 End::Refused => self.return_to_emergency(&name, access)?,
             }
             Ok(repaired)
@@ -309,8 +306,7 @@ impl Instance {
                 // They are the repair's, whether they were written again or not.
                 for id in &recovered.computed {
                     let path = recovered.paths.get(&id.file);
-                    let outcome = path.and_then(|path| work.staged.outcome(path));
-                    let block = outcome.and_then(|mut all| all.blocks.remove(&id.page.0));
+                    let block = path.and_then(|path| work.staged.block(path, id.page.0));
                     if let Some(block) = block {
                         repaired.pages.entry(*id).or_insert(block);
                     }
@@ -320,12 +316,13 @@ impl Instance {
         if !agreed {
             return Ok((End::Refused, repaired));
         }
-        if repaired.pages.is_empty() {
-            return Ok((End::Recovers, repaired));
-        }
+        let after = match repaired.pages.is_empty() {
+            true => LogAfter::Recovered,
+            false => LogAfter::Stays,
+        };
         let mut all = recovered.paths;
         all.insert(LOG, recovered.log);
-        self.write_staged(work, (&repaired, &all), LogAfter::Stays)?;
+        self.write_staged(work, (&repaired, &all), after)?;
         for path in work.staged.removed() {
             // A file whose removal the log has, or one that the next opening removes.
             if self.shared.volume.exists(&path)? {

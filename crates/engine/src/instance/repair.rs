@@ -234,7 +234,7 @@ impl Instance {
             }
             return Err(error);
         }
-        if log == LogAfter::Stays {
+        if !log.is_new() {
             // From here on a failure leaves the journal: opening the database finishes the repair.
             journal.write(locked)?;
             journal.forget_images(volume, locked)?;
