@@ -25,12 +25,8 @@ pub struct Loser {
 pub struct Analysis {
     /// The log, open for new records.
     pub log: Arc<Log>,
-    /// The last completed checkpoint.
-    pub checkpoint: Lsn,
-    /// Where redo starts.
-    pub redo_point: Lsn,
-    /// The last record in the log.
-    pub end: Lsn,
+    /// How far it reaches.
+    pub span: LogSpan,
     /// Transactions to undo, newest last record first.
     pub losers: Vec<Loser>,
     /// A number that no transaction has had.
@@ -42,12 +38,23 @@ pub struct Analysis {
     /// Whether the log holds only the checkpoint's own records from its begin on, as after an orderly end:
     /// there is nothing to redo or undo.
     pub clean: bool,
-    /// Whether the checkpoint is the first record of the log: that log was created for files that needed
-    /// nothing of their old one.
-    pub in_new_log: bool,
     /// Committed rows of each rowset at the end of the log; a rowset that is not listed was emptied since the
     /// checkpoint. `None`: the log does not contain them.
     pub counts: Option<HashMap<RowsetId, i64>>,
+}
+
+/// How far a log reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogSpan {
+    /// The last completed checkpoint.
+    pub checkpoint: Lsn,
+    /// Where redo starts.
+    pub redo_point: Lsn,
+    /// The last record in the log.
+    pub end: Lsn,
+    /// Whether the checkpoint is the first record of the log: that log was created for files that needed
+    /// nothing of their old one.
+    pub in_new_log: bool,
 }
 
 #[derive(Debug, Default)]
@@ -150,16 +157,17 @@ fn check_losers(losers: &[Loser], (checkpoint, end): (Lsn, Lsn)) -> Result<(), R
     Err(RecoveryError::BadRecord { lsn, what })
 }
 
-/// Reads the log from its last completed checkpoint and opens it for new records. The log from `keep` on
-/// stays.
-pub fn analyse(
-    file: Arc<dyn File>,
-    binding: [u8; 16],
-    (config, keep): (LogConfig, Lsn),
-) -> Result<Analysis, RecoveryError> {
-    // What an earlier process wrote may still be in the system's cache. The restart reads it and writes
-    // records behind it. If it were lost later and they were not, the log would have a hole.
-    file.sync().map_err(LogError::from)?;
+/// A log that was read to its end.
+struct ReadLog {
+    scan: LogScan,
+    seen: Seen,
+    span: LogSpan,
+    /// Transactions to undo, newest last record first.
+    losers: Vec<Loser>,
+    records: u64,
+}
+
+fn read_log(file: Arc<dyn File>, binding: [u8; 16]) -> Result<ReadLog, RecoveryError> {
     let mut scan = LogScan::from_checkpoint(file, binding)?;
     let checkpoint = scan.checkpoint();
     let in_new_log = scan.is_at_its_beginning() && checkpoint.slot() == 1;
@@ -180,20 +188,73 @@ pub fn analyse(
     let redo_point = complete.ok_or(RecoveryError::NoCheckpoint(checkpoint))?;
     let mut losers: Vec<Loser> = seen
         .active
-        .into_values()
+        .values()
+        .copied()
         .filter(|t| t.last > Lsn::ZERO)
         .collect();
     check_losers(&losers, (checkpoint, end))?;
     losers.sort_by_key(|l| std::cmp::Reverse(l.last));
+    let span = LogSpan {
+        checkpoint,
+        redo_point,
+        end,
+        in_new_log,
+    };
+    Ok(ReadLog {
+        scan,
+        seen,
+        span,
+        losers,
+        records,
+    })
+}
+
+/// Reads all records that recovery needs, and changes nothing: an error where recovery would lack one.
+pub fn look(file: &Arc<dyn File>, binding: [u8; 16]) -> Result<LogSpan, RecoveryError> {
+    let read = read_log(Arc::clone(file), binding)?;
+    let first = read.losers.iter().map(|loser| loser.first).min();
+    let oldest = first.unwrap_or(Lsn::MAX).min(read.span.redo_point);
+    debug_assert!(
+        oldest <= read.span.redo_point && read.span.checkpoint <= read.span.end,
+        "recovery reads from there to the end"
+    );
+    let mut scan = LogScan::open(Arc::clone(file), binding, oldest)?;
+    let mut last = Lsn::ZERO;
+    while last < read.span.end {
+        let record = scan.next_record()?;
+        let next = record.ok_or(LogError::Missing(read.span.end))?.lsn;
+        debug_assert!(last < next, "records follow each other");
+        last = next;
+    }
+    Ok(read.span)
+}
+
+/// Reads the log from its last completed checkpoint and opens it for new records. The log from `keep` on
+/// stays.
+pub fn analyse(
+    file: Arc<dyn File>,
+    binding: [u8; 16],
+    (config, keep): (LogConfig, Lsn),
+) -> Result<Analysis, RecoveryError> {
+    // What an earlier process wrote may still be in the system's cache. The restart reads it and writes
+    // records behind it. If it were lost later and they were not, the log would have a hole.
+    file.sync().map_err(LogError::from)?;
+    let ReadLog {
+        scan,
+        seen,
+        span,
+        losers,
+        records,
+    } = read_log(file, binding)?;
     let oldest = losers
         .iter()
         .map(|l| l.first)
         .min()
         .unwrap_or(Lsn::MAX)
-        .min(redo_point)
+        .min(span.redo_point)
         .min(keep);
     debug_assert!(
-        oldest <= redo_point,
+        oldest <= span.redo_point,
         "the log is kept from the redo point on"
     );
     debug_assert!(
@@ -206,19 +267,16 @@ pub fn analyse(
         }
         counts
     });
-    let clean = seen.others == 0 && losers.is_empty() && redo_point == checkpoint;
+    let clean = seen.others == 0 && losers.is_empty() && span.redo_point == span.checkpoint;
     let log = Log::resume(scan, oldest, config)?;
     Ok(Analysis {
         log,
-        checkpoint,
-        redo_point,
-        end,
+        span,
         losers,
         next_txn: seen.next_txn,
         records,
         committed: seen.committed,
         clean,
-        in_new_log,
         counts,
     })
 }
@@ -298,7 +356,8 @@ mod tests {
         };
         let found = analysed(&[change, commit]);
         assert!(!found.clean && found.losers.is_empty());
-        assert_eq!((found.redo_point, found.committed), (found.checkpoint, 1));
+        assert_eq!(found.span.redo_point, found.span.checkpoint);
+        assert_eq!(found.committed, 1);
         let system = Record::system(RecordKind::Change, &[]);
         assert!(!analysed(&[system]).clean);
     }

@@ -51,11 +51,11 @@ mod stamp;
 mod touched;
 mod undo;
 
-pub use analysis::{Analysis, Loser, analyse};
+pub use analysis::{Analysis, LogSpan, Loser, analyse, look};
 pub use changed::restart_changed;
 pub use checkpoint::{Checkpoint, checkpoint, last_checkpoint, truncate};
 pub use error::RecoveryError;
-pub use redo::{RedoStats, redo};
+pub use redo::{Aside, RedoStats, redo, redo_around};
 pub use roll_forward::{pages_of, roll_forward_page};
 pub use split::{active_at, mark_split, undo_from};
 pub use stamp::stamp_new_file;

@@ -9,6 +9,9 @@
 //!
 //! A page that can be read and that a change does not fit is also set aside. A page that the log rebuilds is
 //! written without an image; if it is torn and its checksum holds by chance, it may contain anything.
+//!
+//! Pages that are still set aside at the end are an error of the restart. A repair goes on without them
+//! ([`redo_around`]).
 
 use crate::RecoveryError;
 use furrow_format::{
@@ -19,8 +22,8 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{LogError, LogScan, OwnedRecord, RecordKind};
 use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
 use furrow_txn::Store;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
 /// What redo did.
@@ -36,15 +39,41 @@ pub struct RedoStats {
     pub rebuilt: u64,
 }
 
+/// A page that was set aside to the end.
+#[derive(Debug)]
+pub struct Aside {
+    /// The page.
+    pub page: PageId,
+    /// Why.
+    pub error: RecoveryError,
+    /// Whether it can be read, and is older than the log says.
+    pub is_stale: bool,
+}
+
 /// Repeats the changes from `from` to `end` on pages of the files for which `wanted` is true. `loses` is true
 /// for the transactions that undo will roll back.
 pub fn redo(
     store: &Store,
     file: Arc<dyn File>,
-    (from, end): (Lsn, Lsn),
+    span: (Lsn, Lsn),
     wanted: &dyn Fn(FileId) -> bool,
     loses: &dyn Fn(TxnId) -> bool,
 ) -> Result<RedoStats, RecoveryError> {
+    let (stats, aside) = redo_around(store, file, span, wanted, loses)?;
+    match aside.into_iter().next() {
+        Some(first) => Err(first.error),
+        None => Ok(stats),
+    }
+}
+
+/// As [`redo`]; pages that were set aside are no error, and are returned in order.
+pub fn redo_around(
+    store: &Store,
+    file: Arc<dyn File>,
+    (from, end): (Lsn, Lsn),
+    wanted: &dyn Fn(FileId) -> bool,
+    loses: &dyn Fn(TxnId) -> bool,
+) -> Result<(RedoStats, Vec<Aside>), RecoveryError> {
     let binding = store.log().binding();
     let mut scan = LogScan::open(file, binding, from)?;
     let mut redo = Redo {
@@ -52,7 +81,7 @@ pub fn redo(
         wanted,
         loses,
         stats: RedoStats::default(),
-        broken: HashMap::new(),
+        broken: BTreeMap::new(),
         before: Box::new([0; PAGE_SIZE]),
     };
     let mut last = Lsn::ZERO;
@@ -64,10 +93,12 @@ pub fn redo(
             redo.record(&record)?;
         }
     }
-    match redo.broken.into_iter().min_by_key(|(page, _)| *page) {
-        Some((_, error)) => Err(error),
-        None => Ok(redo.stats),
-    }
+    let aside: Vec<Aside> = redo.broken.into_values().collect();
+    debug_assert!(
+        aside.iter().all(|aside| wanted(aside.page.file)),
+        "only pages of the files that were asked for are set aside"
+    );
+    Ok((redo.stats, aside))
 }
 
 /// Changes that faults ordered by tests leave out; no other change is left out.
@@ -84,7 +115,7 @@ struct Redo<'a> {
     wanted: &'a dyn Fn(FileId) -> bool,
     loses: &'a dyn Fn(TxnId) -> bool,
     stats: RedoStats,
-    broken: HashMap<PageId, RecoveryError>,
+    broken: BTreeMap<PageId, Aside>,
     /// The page before the record's changes.
     before: Box<PageBuf>,
 }
@@ -149,8 +180,7 @@ impl<'a> Redo<'a> {
         }
         if forced {
             let reason = format!("its rows are not in the log, and it is older than {lsn}");
-            self.broken
-                .insert(page, RecoveryError::Broken { page, reason });
+            self.set_aside(page, RecoveryError::Broken { page, reason });
             return Ok(());
         }
         *self.before = *guard;
@@ -173,7 +203,7 @@ impl<'a> Redo<'a> {
                 page_lsn,
                 source,
             };
-            self.broken.insert(page, error);
+            self.set_aside(page, error);
             return Ok(());
         }
         if !mutated(Mutation::StaleRedoLsn) {
@@ -181,6 +211,17 @@ impl<'a> Redo<'a> {
         }
         self.stats.applied += 1;
         Ok(())
+    }
+
+    /// Sets a page aside that can be read.
+    fn set_aside(&mut self, page: PageId, error: RecoveryError) {
+        let is_stale = true;
+        let aside = Aside {
+            page,
+            error,
+            is_stale,
+        };
+        self.broken.insert(page, aside);
     }
 
     /// The page, latched; `None` when it cannot be read and this record does not rebuild it.
@@ -196,7 +237,11 @@ impl<'a> Redo<'a> {
                 Ok(guard) => return Ok(Some(guard)),
                 Err(e @ (PoolError::BadPage { .. } | PoolError::Io { .. })) => {
                     let reason = e.to_string();
-                    whole.insert(RecoveryError::Broken { page, reason });
+                    whole.insert(Aside {
+                        page,
+                        error: RecoveryError::Broken { page, reason },
+                        is_stale: false,
+                    });
                 }
                 Err(e) => return Err(e.into()),
             }

@@ -4,14 +4,14 @@
 //! back, a volume that went back to a snapshot) lacks what that checkpoint wrote, and the log alone does not
 //! show it. So each checkpoint puts its LSN into the header of every data file, among the pages that it
 //! writes, before the log's header names it. Opening the database compares the two
-//! ([`Analysis::lies_behind`]). The checkpoint's first record is durable before, so that no file is ahead of
+//! ([`LogSpan::lies_behind`]). The checkpoint's first record is durable before, so that no file is ahead of
 //! its log. A file that is was written with another log, or the log is the old copy
-//! ([`Analysis::ends_before`]).
+//! ([`LogSpan::ends_before`]).
 //!
 //! This is not logged. A restart may put an older LSN there by repeating an older change of the header. That
 //! happens after the comparison, and the next checkpoint corrects it.
 
-use crate::{Analysis, RecoveryError};
+use crate::{LogSpan, RecoveryError};
 use furrow_format::{FileHeader, FileHeaderError, FileId, Lsn, Page, PageId, PageNo, PageType};
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_pool::LatchRank;
@@ -69,7 +69,7 @@ pub(crate) fn force(store: &Store, also: &[PageId]) -> Result<(), RecoveryError>
     Ok(())
 }
 
-impl Analysis {
+impl LogSpan {
     /// Whether a data file lacks what was written by the checkpoint from which recovery reads.
     pub fn lies_behind(&self, header: &FileHeader) -> bool {
         // Older versions stored nothing there. A new log begins with a checkpoint that wrote only the

@@ -200,7 +200,7 @@ impl Ground {
             .open(Path::new(LOG_PATH), Open::Existing, Access::Log)
             .unwrap();
         let analysis = analyse(file, BINDING, (LogConfig::default(), Lsn::MAX)).unwrap();
-        let (redo_point, end) = (analysis.redo_point, analysis.end);
+        let (redo_point, end) = (analysis.span.redo_point, analysis.span.end);
         let store = stand(
             &volume,
             size,

@@ -43,7 +43,7 @@ use crate::finding::{Finding, Subject};
 use crate::options::Options;
 use crate::{Listener, Scratch};
 use furrow_datafile::PageSource;
-use furrow_format::{FileHeader, FileId, PageBuf, PageId, PageNo};
+use furrow_format::{BOOT_PAGE, FileHeader, FileId, PageBuf, PageId, PageNo, fixed_page_type};
 use state::{Overlay, State};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -55,6 +55,9 @@ const NO_ROWS: &[u32] = &[
     2508, 2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8914, 8946, 8947, 8948, 8968, 8969,
     8996, 8998, 40101,
 ];
+
+/// Findings of pages that cannot be read, or are not what they should be.
+const UNREAD: &[u32] = &[8909, 8928, 8939];
 
 /// The outcome of a repair.
 #[derive(Debug, Clone, Default)]
@@ -75,9 +78,27 @@ pub struct Repaired {
     pub left: Vec<Finding>,
     /// Whether nothing is repaired because rows of tables that may be there would go: `notes` says why.
     pub refused: bool,
+    /// Whether a new log takes the place of one that is lost, as the caller says: what only that had is lost.
+    pub new_log: bool,
 }
 
 impl Repaired {
+    /// Pages that cannot be read and whose table is not known: what only they hold is lost, and no loss
+    /// names it.
+    pub fn lost_pages(&self) -> BTreeSet<PageId> {
+        let unread = |f: &&Finding| UNREAD.contains(&f.number()) && f.subject.is_none();
+        let pages = self.found.iter().filter(unread).filter_map(|f| f.page);
+        pages
+            .filter(|id| fixed_page_type(id.page).is_none() && *id != BOOT_PAGE)
+            .collect()
+    }
+
+    /// Whether every row that the database had is in it after the repair.
+    pub fn loses_nothing(&self) -> bool {
+        let named = !self.losses.is_empty() || !self.notes.is_empty();
+        !named && !self.new_log && self.lost_pages().is_empty()
+    }
+
     /// Nothing is repaired: the findings are left.
     fn refused(self, notes: Vec<String>) -> Repaired {
         Repaired {

@@ -51,6 +51,9 @@ pub struct Identity {
     /// Whether its log stays: then a boot page that is computed again does not say that the database was shut
     /// down cleanly, and the check of the result needs [`crate::Options::at_rest`].
     pub has_log: bool,
+    /// Of a log that stays and that is to be redone: its last checkpoint, and where redo begins. What is
+    /// computed is then as of that point.
+    pub redo: Option<(Lsn, Lsn)>,
 }
 
 /// Rows that a loss names.

@@ -46,7 +46,7 @@ impl<'p> Journal<'p> {
         let primary = files.get(&FileId(1));
         let primary = primary.ok_or_else(|| not_so("no primary file: no repair"))?;
         let (newest, checkpoint) = match log {
-            LogAfter::Stays => (Lsn::ZERO, None),
+            LogAfter::Stays | LogAfter::Recovered => (Lsn::ZERO, None),
             LogAfter::New(_) => {
                 let newest = newest_lsn(repaired, files)?;
                 let behind = Lsn::new(newest.vlf().saturating_add(1), 0, 0);
@@ -73,7 +73,7 @@ impl<'p> Journal<'p> {
             files: known,
             boot,
             pages: Content::Computed(&repaired.pages),
-            new_log: log != LogAfter::Stays,
+            new_log: log.is_new(),
         })
     }
 
@@ -186,17 +186,24 @@ impl<'p> Journal<'p> {
             }
             files.insert(known.id, file);
         }
-        if self.new_log {
-            // Images that were for the log that is lost.
-            for file in files.values() {
-                let images = double_write_path(file.path());
-                if shared.volume.exists(&images)? {
-                    shared.volume.remove(&images)?;
-                }
+        self.write(&files)?;
+        self.forget_images(&*shared.volume, &files)?;
+        Ok(true)
+    }
+
+    /// Removes the images of pages: they are older than what was written.
+    pub(crate) fn forget_images(
+        &self,
+        volume: &dyn Volume,
+        files: &Locked,
+    ) -> Result<(), EngineError> {
+        for file in files.values() {
+            let images = double_write_path(file.path());
+            if volume.exists(&images)? {
+                volume.remove(&images)?;
             }
         }
-        self.write(&files)?;
-        Ok(true)
+        Ok(())
     }
 }
 

@@ -8,7 +8,7 @@ use furrow_format::{
     BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageMut, PageNo,
     UserAccess, admit, stamp_checksum,
 };
-use furrow_io::{AlignedBuf, File};
+use furrow_io::{AlignedBuf, File, read_around};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -30,11 +30,20 @@ const RUN_PAGES: usize = 64;
 pub(crate) enum LogAfter {
     /// It stays: the database was shut down cleanly.
     Stays,
+    /// It stays, and nothing is written that it does not have: backups can follow on each other.
+    Recovered,
     /// It is lost, and a new one is made; the database keeps this user access.
     New(UserAccess),
 }
 
-/// A page as it is on disk; `None` behind the end of the file.
+impl LogAfter {
+    /// Whether a new log is made.
+    pub(crate) fn is_new(self) -> bool {
+        matches!(self, LogAfter::New(_))
+    }
+}
+
+/// A page as it is on disk, with zeros where the device cannot read it; `None` behind the end of the file.
 pub(super) fn raw_page(
     file: &dyn File,
     number: PageNo,
@@ -44,7 +53,7 @@ pub(super) fn raw_page(
         return Ok(None);
     }
     let mut bytes = AlignedBuf::new(PAGE_SIZE);
-    file.read_at(at, &mut bytes)?;
+    read_around(file, at, &mut bytes)?;
     Ok(bytes.first_chunk().map(|page: &PageBuf| Box::new(*page)))
 }
 
@@ -78,7 +87,8 @@ pub(super) fn is_same_but_checkpoint(now: &PageBuf, then: &PageBuf, file: FileId
     decoded(now).is_some_and(|now| decoded(then) == Some(now))
 }
 
-/// The boot page before a repair and after it: without a chain of backups, and at rest.
+/// The boot page before a repair and after it: at rest, and without a chain of backups if a page was changed
+/// that the log does not have.
 pub(super) fn boot_pages(
     (file, mended): (&dyn File, Option<&PageBuf>),
     log: LogAfter,
@@ -92,10 +102,10 @@ pub(super) fn boot_pages(
         return Err(none());
     }
     match log {
-        LogAfter::Stays if field::CLEAN_SHUTDOWN.get(&after) != [1] => {
+        LogAfter::Stays | LogAfter::Recovered if field::CLEAN_SHUTDOWN.get(&after) != [1] => {
             return Err(not_so("the database was not shut down cleanly: no repair"));
         }
-        LogAfter::Stays => {}
+        LogAfter::Stays | LogAfter::Recovered => {}
         LogAfter::New(access) => {
             field::CLEAN_SHUTDOWN.set(&mut after, [1]);
             field::READ_ONLY.set(&mut after, [0]);
@@ -103,9 +113,11 @@ pub(super) fn boot_pages(
             PageMut::new(&mut after).set_lsn(newest);
         }
     }
-    field::LOG_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
-    field::FULL_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
-    field::DIFFERENTIAL_BASE.set(&mut after, [0; 16]);
+    if log != LogAfter::Recovered {
+        field::LOG_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
+        field::FULL_BACKUP_LSN.set(&mut after, Lsn::ZERO.to_bytes());
+        field::DIFFERENTIAL_BASE.set(&mut after, [0; 16]);
+    }
     stamp_checksum(&mut after);
     Ok([before, after])
 }

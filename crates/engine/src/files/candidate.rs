@@ -10,11 +10,14 @@
 
 #![deny(clippy::indexing_slicing)]
 
+use super::patched::Patches;
 use super::physical::header_page;
 use super::physical::read_header;
 use super::physical::{Guarded, PageReads, double_write_path, open_error};
-use furrow_format::{FileHeader, FileId, Lsn, PAGE_SIZE, PageNo, Protection, verify};
-use furrow_io::{Access, File, IoError, IoErrorKind, Open, Volume};
+use furrow_format::{
+    FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageNo, PageType, Protection, admit, verify,
+};
+use furrow_io::{Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume};
 use furrow_pool::double_write::TornPages;
 use furrow_tables::EngineError;
 use std::path::Path;
@@ -132,6 +135,48 @@ impl Candidate {
             true => read_header(&*self.file, self.path(), self.id),
             false => read_header(self, self.path(), self.id),
         }
+    }
+
+    /// The header of the file, whatever its length: from the file or, where that is damaged, from the image;
+    /// `None` where neither can be read. 5173 where it is the header of another file.
+    pub(crate) fn look_at_header(&self) -> Result<Option<FileHeader>, EngineError> {
+        for read in [
+            header_page(&*self.file, self.id),
+            header_page(self, self.id),
+        ] {
+            let mut page = match read {
+                Ok((page, _)) => page,
+                Err(e) if matches!(e.kind, IoErrorKind::Os(..) | IoErrorKind::PastEnd) => continue,
+                Err(e) => return Err(e.into()),
+            };
+            let view = Page::new(&page);
+            let claimed = view.page_id();
+            let is_header = view.page_type() == PageType::FileHeader && claimed.page.0 == 0;
+            if !is_header || admit(&mut page, claimed).is_err() {
+                continue;
+            }
+            match FileHeader::decode(&page) {
+                Ok(header) if claimed.file == self.id && header.file == self.id => {
+                    return Ok(Some(header));
+                }
+                Ok(_) => return Err(EngineError::refused(5173, &[])),
+                Err(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The pages that are torn, as they are in their images.
+    pub(crate) fn torn_pages(&self) -> Result<Patches, IoError> {
+        let torn = self.guard.iter().flat_map(|(_, torn)| torn.pages());
+        let page = |number: PageNo| {
+            let mut bytes = AlignedBuf::new(PAGE_SIZE);
+            self.page_bytes(number, &mut bytes)?;
+            let mut page = Box::new([0; PAGE_SIZE]);
+            page.copy_from_slice(&bytes);
+            Ok((number, page))
+        };
+        torn.map(page).collect()
     }
 
     /// It is the right one: puts back the pages that were torn, and returns how many.

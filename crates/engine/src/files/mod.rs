@@ -22,6 +22,7 @@ mod physical;
 mod resting;
 mod rows;
 mod spec;
+mod staged;
 mod undo_file;
 mod unsynced;
 
@@ -39,6 +40,7 @@ pub(crate) use rows::{
     FILES1_PAGE, FileStatus, ParsedFile, file_row, files_in_pool, find_log_row, parse_file,
     read_files1,
 };
+pub(crate) use staged::{Outcome, Staged};
 pub(crate) use undo_file::{
     BadUndo, UndoFile, put_back, undo_file_is_blank, undo_file_is_of, undo_file_is_short,
 };

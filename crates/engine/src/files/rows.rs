@@ -4,7 +4,7 @@
 
 use super::book::{FileEntry, LogEntry};
 use super::physical::{PageReadError, PageReads, bad_page, read_page};
-use crate::files::{FilePlan, default_log_path};
+use crate::files::FilePlan;
 use furrow_format::boot::field;
 use furrow_format::catalog::{
     AllocUnit, BaseRow, BaseTable, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES,
@@ -327,8 +327,9 @@ const LOOK_PAGES: u32 = 1024;
 
 /// The path of the log if the page of `sysfiles1` cannot be read. It is that of the log's row of
 /// `sysprufiles`, which may be on any page of the primary file; of several rows the one written last counts.
-/// Without such a row it is the default path beside the primary file.
-pub(crate) fn find_log_row(file: &(impl PageReads + ?Sized)) -> Result<PathBuf, EngineError> {
+pub(crate) fn find_log_row(
+    file: &(impl PageReads + ?Sized),
+) -> Result<Option<PathBuf>, EngineError> {
     let layout = SYSPRUFILES
         .row_layout()
         .map_err(|e| damaged(&e.to_string()))?;
@@ -359,7 +360,7 @@ pub(crate) fn find_log_row(file: &(impl PageReads + ?Sized)) -> Result<PathBuf, 
             found = Some((view.lsn(), PathBuf::from(row.pname)));
         }
     }
-    Ok(found.map_or_else(|| default_log_path(file.place()), |(_, path)| path))
+    Ok(found.map(|(_, path)| path))
 }
 
 /// The rows of `sysfiles1`: numbers and paths of the first files, the log among them. Read past the pool: the

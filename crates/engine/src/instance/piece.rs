@@ -253,13 +253,16 @@ impl Instance {
             ..self.shared.config.log
         };
         let analysis = analyse(Arc::clone(&log_file), piece.binding, (config, Lsn::MAX))?;
-        if analysis.end != point && !mutated(Mutation::JoinEarly) {
-            let text = format!("the log of a piece ends with {}, not {point}", analysis.end);
+        if analysis.span.end != point && !mutated(Mutation::JoinEarly) {
+            let text = format!(
+                "the log of a piece ends with {}, not {point}",
+                analysis.span.end
+            );
             return Err(EngineError::Damaged(text));
         }
         let id = DatabaseId(hidden_number());
         let registration = Registration::new(&self.shared, id, &analysis.log);
-        let (pool, from) = (&self.shared.pool, analysis.redo_point);
+        let (pool, from) = (&self.shared.pool, analysis.span.redo_point);
         let store = Store::new(id, Arc::clone(pool), analysis.log, from, analysis.next_txn)?;
         let mut ready: Ready = Vec::new();
         for plan in piece.layout.iter().filter(|plan| plan.filegroup != 0) {
@@ -274,7 +277,9 @@ impl Instance {
         }
         let ours = |file: FileId| ready.iter().any(|(plan, _)| plan.id == file.0);
         if !analysis.clean {
-            redo(&store, log_file, (from, analysis.end), &ours, &|_| false)?;
+            redo(&store, log_file, (from, analysis.span.end), &ours, &|_| {
+                false
+            })?;
         }
         for (plan, _) in &ready {
             rebind(&store, FileId(plan.id), Guid(piece.binding))?;

@@ -22,16 +22,16 @@
 use super::Instance;
 use crate::checking::{Journal, Locked, LogAfter, Paths};
 use crate::database::Database;
-use crate::files::{open_error, put_images_back, repair_path};
+use crate::files::{open_error, repair_path};
 use crate::shared::{Listed, Reserved};
 use furrow_check::{CheckError, Identity, Listener, Options, Repaired, Scratch};
 use furrow_datafile::DataFiles;
 use furrow_format::FileId;
-use furrow_io::{Access, File, Open};
+use furrow_io::{Access, Fill, IoError, Open, Volume};
 use furrow_messages::Message;
 use furrow_tables::{DatabaseState, EngineError};
 use furrow_types::Guid;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// How a repair checks: options, the scratch file, and who listens.
@@ -43,13 +43,6 @@ pub(super) struct Order<'o> {
     agree: &'o mut dyn FnMut(&Repaired) -> bool,
 }
 
-/// A repair that came to its end.
-pub(super) struct Done {
-    pub(super) repaired: Repaired,
-    /// Whether it was agreed to, and is on the disk or in its journal.
-    pub(super) written: bool,
-}
-
 /// What the list has of a database.
 pub(super) fn identity_of(listed: &Listed) -> Identity {
     Identity {
@@ -57,6 +50,7 @@ pub(super) fn identity_of(listed: &Listed) -> Identity {
         database_id: Some(listed.id),
         binding: Some(Guid(listed.binding)).filter(|guid| *guid != Guid::default()),
         has_log: false,
+        redo: None,
     }
 }
 
@@ -107,16 +101,16 @@ impl Instance {
         }
         drop(database);
         let repairing = self.begin_repair(name)?;
-        let done = self.repair_files(name, &paths, (order, LogAfter::Stays));
+        let repaired = self.repair_files(name, &paths, order);
         drop(repairing);
         let opened = self.reopen_database(name);
-        let done = done?;
+        let repaired = repaired?;
         opened?;
-        Ok(done.repaired)
+        Ok(repaired)
     }
 
     /// Where the data files are; 40514 where they are to be elsewhere when the database is next opened.
-    fn data_paths(database: &Database) -> Result<Paths, EngineError> {
+    pub(super) fn data_paths(database: &Database) -> Result<Paths, EngineError> {
         database.check()?;
         let (files, log) = (database.files.files(), database.keeper.log_entry());
         if log.next_path.is_some() || files.iter().any(|file| file.next_path.is_some()) {
@@ -135,12 +129,35 @@ impl Instance {
         Ok(Reserved::new(&self.shared, &mut list, id))
     }
 
-    pub(super) fn repair_files(
+    /// Repairs the files of a database that was shut down cleanly.
+    fn repair_files(
         &self,
         name: &str,
         paths: &Paths,
-        (order, log): (Order<'_>, LogAfter),
-    ) -> Result<Done, EngineError> {
+        order: Order<'_>,
+    ) -> Result<Repaired, EngineError> {
+        let _entered = self.shared.enter();
+        // Open, and so locked, until everything is written.
+        let locked = open_all(&*self.shared.volume, paths)?;
+        let identity = Identity {
+            has_log: true,
+            ..self.identity_of(name)
+        };
+        let (repaired, agreed) = self.compute_repair(&locked, (order, &identity), &mut |_| {})?;
+        if agreed && !repaired.pages.is_empty() {
+            self.write_repair(&repaired, &locked, LogAfter::Stays)?;
+        }
+        Ok(repaired)
+    }
+
+    /// Computes the repair of files that are open, and whether it is agreed to; `adjust` puts in what the
+    /// caller knows of it beside.
+    pub(super) fn compute_repair(
+        &self,
+        locked: &Locked,
+        (order, identity): (Order<'_>, &Identity),
+        adjust: &mut dyn FnMut(&mut Repaired),
+    ) -> Result<(Repaired, bool), EngineError> {
         let Order {
             how: (options, with),
             agree,
@@ -149,8 +166,6 @@ impl Instance {
             at_rest: true,
             ..*options
         };
-        let _entered = self.shared.enter();
-        let volume = &*self.shared.volume;
         let undone = |error: &CheckError| {
             match error {
                 CheckError::Cancelled => return EngineError::cancelled(),
@@ -158,44 +173,27 @@ impl Instance {
                 _ => {}
             }
             self.log_line(&format!(
-                "The repair of database '{name}' cannot be computed: {error}."
+                "The repair of database '{}' cannot be computed: {error}.",
+                identity.name.as_deref().unwrap_or_default()
             ));
             EngineError::of(Message::new(8921, &[]))
         };
-        // Open, and so locked, until everything is written.
-        let mut locked = Locked::new();
         let mut files = DataFiles::new();
-        for (id, path) in paths {
-            let file = volume.open(path, Open::Existing, Access::Data);
-            let file = file.map_err(|e| open_error(path, &e))?;
-            if log != LogAfter::Stays {
-                self.put_images_back(&*file, *id)?;
-            }
-            let known = files.add(Arc::clone(&file));
+        for (id, file) in locked {
+            let known = files.add(Arc::clone(file));
             if known.map_err(|e| undone(&e.into()))? != *id {
                 return Err(EngineError::refused(5173, &[]));
             }
-            locked.insert(*id, file);
         }
-        let identity = Identity {
-            has_log: log == LogAfter::Stays,
-            ..self.identity_of(name)
-        };
-        let repaired = furrow_check::repair_known(&files, &options, with, &identity);
-        let repaired = repaired.map_err(|e| undone(&e))?;
-        drop(files);
-        let is_needed = log != LogAfter::Stays || !repaired.pages.is_empty();
-        if !agree(&repaired) || !is_needed {
-            let written = false;
-            return Ok(Done { repaired, written });
-        }
-        self.write_repair(&repaired, &locked, log)?;
-        let written = true;
-        Ok(Done { repaired, written })
+        let repaired = furrow_check::repair_known(&files, &options, with, identity);
+        let mut repaired = repaired.map_err(|e| undone(&e))?;
+        adjust(&mut repaired);
+        let agreed = agree(&repaired);
+        Ok((repaired, agreed))
     }
 
     /// What the list knows of a database whose boot page or headers are lost.
-    fn identity_of(&self, name: &str) -> Identity {
+    pub(super) fn identity_of(&self, name: &str) -> Identity {
         let list = self.shared.list.lock();
         let lower = name.to_lowercase();
         let mut all = list.databases.iter();
@@ -203,19 +201,9 @@ impl Instance {
         listed.map_or_else(Identity::default, identity_of)
     }
 
-    /// Puts back the pages that were being written when the log was lost: they would count as damaged.
-    pub(super) fn put_images_back(&self, file: &dyn File, id: FileId) -> Result<(), EngineError> {
-        let count = put_images_back(&*self.shared.volume, file, id)?;
-        if count > 0 {
-            let path = file.path().display();
-            self.log_line(&format!("{count} torn pages of '{path}' were put back."));
-        }
-        Ok(())
-    }
-
     /// Writes a repair to its journal, and from there to the files. Where a new log is made, opening the
-    /// database does the latter.
-    fn write_repair(
+    /// database does the latter. Until the journal is whole, an error leaves the files as they were.
+    pub(super) fn write_repair(
         &self,
         repaired: &Repaired,
         locked: &Locked,
@@ -225,25 +213,42 @@ impl Instance {
         let primary = locked.get(&FileId(1)).map(|file| file.path());
         let path = repair_path(primary.unwrap_or(Path::new("")));
         let journal = Journal::of(repaired, locked, log)?;
-        journal.make_room(locked)?;
+        let lengths = locked.values().map(|file| Ok((file, file.len_bytes()?)));
+        let lengths = lengths.collect::<Result<Vec<_>, IoError>>()?;
         if volume.exists(&path)? {
             volume.remove(&path)?;
         }
-        let made = volume.open(&path, Open::Create, Access::Data);
-        let made = made.map_err(EngineError::from);
-        let kept = made.and_then(|file| journal.keep(&*file));
-        if let Err(error) = kept {
+        let made = journal.make_room(locked).and_then(|()| {
+            let file = volume.open(&path, Open::Create, Access::Data)?;
+            journal.keep(&*file)
+        });
+        if let Err(error) = made {
             // Nothing of it is written: where it cannot be removed, the next open of the database does it.
             if volume.exists(&path).unwrap_or(false) {
                 volume.remove(&path)?;
             }
+            for (file, length) in lengths {
+                if file.len_bytes()? != length {
+                    file.resize(length, Fill::Allocate)?;
+                }
+            }
             return Err(error);
         }
-        if log == LogAfter::Stays {
+        if !log.is_new() {
             // From here on a failure leaves the journal: opening the database finishes the repair.
             journal.write(locked)?;
+            journal.forget_images(volume, locked)?;
             volume.remove(&path)?;
         }
         Ok(())
     }
+}
+
+/// Opens all files, which locks them.
+pub(super) fn open_all(volume: &dyn Volume, paths: &Paths) -> Result<Locked, EngineError> {
+    let open = |(id, path): (&FileId, &PathBuf)| {
+        let file = volume.open(path, Open::Existing, Access::Data);
+        Ok((*id, file.map_err(|e| open_error(path, &e))?))
+    };
+    paths.iter().map(open).collect()
 }

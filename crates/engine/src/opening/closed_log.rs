@@ -90,7 +90,7 @@ fn redo_primary(opening: &mut Opening<'_>) -> Result<(), EngineError> {
     if analysis.clean {
         return Ok(());
     }
-    let span = (analysis.redo_point, analysis.end);
+    let span = (analysis.span.redo_point, analysis.span.end);
     let losers: HashSet<TxnId> = analysis.losers.iter().map(|l| l.id).collect();
     let log = Arc::clone(&opening.log_file);
     let primary = |file| file == FileId(1);

@@ -1,12 +1,14 @@
 //! EMERGENCY of a database whose boot page or file headers are damaged: they are computed from the other
-//! pages (`furrow_check::compute_foundation`), and are read from memory. Nothing is written.
+//! pages (`furrow_check::compute_foundation`), and are read from memory. Nothing is written. A repair that
+//! recovers such a database with its log begins with the same pages.
 
+use super::closed_files::OwnFile;
 use crate::files::{Candidate, Patched, Patches, RestingFile, RestingFiles, open_error, read_boot};
 use crate::shared::Shared;
 use furrow_check::{CheckError, Foundation, Identity, compute_foundation};
 use furrow_datafile::{DataFiles, PageSource, SourceError, SourceFile};
-use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageNo};
-use furrow_io::{Access, File, Open};
+use furrow_format::{FileId, Lsn, PAGE_SIZE, PageBuf, PageNo};
+use furrow_io::{Access, AlignedBuf, File, Open};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -74,8 +76,11 @@ pub(super) fn open_primary(
     primary: &Path,
     identity: &Identity,
 ) -> Result<(RestingFiles, Vec<String>), EngineError> {
+    // What was being written when the database went down lies whole beside the file.
+    let torn = Candidate::open(&*shared.volume, primary, FileId(1))?.torn_pages()?;
     let file = shared.volume.open(primary, Open::ReadOnly, Access::Data);
     let file = file.map_err(|e| open_error(primary, &e))?;
+    let file = Patched::wrap(file, torn);
     let mut files = RawFiles::default();
     files.add(FileId(1), &file)?;
     let computed = computed(&files, identity)?;
@@ -112,6 +117,32 @@ pub(super) fn add_file(
     }
     files.files.insert(id.0, file);
     Ok(Some(computed.notes))
+}
+
+/// Writes the boot page and the headers that cannot be used into the files of a closed database, so that it
+/// can be recovered with its log, which reaches to `end`; says what of it was computed. Images of pages come
+/// first.
+pub(crate) fn mend_foundation(
+    shared: &Shared,
+    own: &[OwnFile],
+    (identity, end): (&Identity, Lsn),
+) -> Result<Foundation, EngineError> {
+    let volume = &*shared.volume;
+    let mut files = RawFiles::default();
+    for own in own {
+        let mut file = Candidate::open(volume, &own.path, own.id)?;
+        file.believe_up_to(end);
+        let (guarded, _) = file.accept(volume)?;
+        files.add(own.id, &guarded.file)?;
+    }
+    let computed = computed(&files, identity)?;
+    for (id, page) in &computed.pages {
+        if let Some((_, file)) = files.0.get(&id.file) {
+            let at = u64::from(id.page.0) * PAGE_SIZE as u64;
+            file.write_at(at, &AlignedBuf::copy_of(&**page))?;
+        }
+    }
+    Ok(computed)
 }
 
 /// The first file of a closed database whose header or boot page cannot be used, not even with what its

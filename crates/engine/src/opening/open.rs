@@ -36,7 +36,7 @@ use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::{
-    Analysis, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo, undo,
+    Analysis, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo_around, undo,
 };
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_tables::Catalog;
@@ -232,8 +232,7 @@ pub(super) fn begin<'a>(
     let about = (&*recorded, &primary.boot, binding);
     let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
-    let files = &shared.instruments.files;
-    let stats = files.open(id.0, 2, &path.to_string_lossy());
+    let stats = (shared.instruments.files).open(id.0, 2, &path.to_string_lossy());
     let log_file = Metered::wrap(moved.guarded(found.file, 2)?, stats);
     // Of a restored database the log may begin behind what its boot page names.
     let chain = chain_of(&primary.boot.own).filter(|_| !moved.is_restore() && found.made.is_none());
@@ -245,15 +244,19 @@ pub(super) fn begin<'a>(
             let analysis = analyse(file, binding, (config, chain.unwrap_or(Lsn::MAX)));
             let warn = |text: &str| shared.error_log.write(Source::Server, text);
             let analysis = analysis.map_err(|e| log_error(path, e, name, &warn))?;
-            moved.prove_end(analysis.end)?;
-            primary = primary.up_to(analysis.end)?;
-            prove_current(path, &analysis, (name, &primary.header, primary.boot_lsn))?;
+            moved.prove_end(analysis.span.end)?;
+            primary = primary.up_to(analysis.span.end)?;
+            prove_current(
+                path,
+                &analysis.span,
+                (name, &primary.header, primary.boot_lsn),
+            )?;
             analysis
         }
     };
     let registration = Registration::new(shared, id, &analysis.log);
     let log = Arc::clone(&analysis.log);
-    let (redo_point, next_txn) = (analysis.redo_point, analysis.next_txn);
+    let (redo_point, next_txn) = (analysis.span.redo_point, analysis.next_txn);
     let store = Store::new(id, Arc::clone(&shared.pool), log, redo_point, next_txn)?;
     store.holds.set_log_backup(chain);
     for (&rowset, &rows) in analysis.counts.iter().flatten() {
@@ -294,10 +297,12 @@ impl Opening<'_> {
         if self.analysis.clean {
             return Ok(());
         }
-        let span = (self.analysis.redo_point, self.analysis.end);
+        let span = (self.analysis.span.redo_point, self.analysis.span.end);
         let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
         let log = Arc::clone(&self.log_file);
-        let done = redo(&self.store, log, span, wanted, &|txn| losers.contains(&txn));
+        let loses = |txn| losers.contains(&txn);
+        let done = redo_around(&self.store, log, span, wanted, &loses);
+        let done = done.and_then(|(done, aside)| self.moved.leave(aside).map(|()| done));
         let path = self.log_file.path();
         let warn = |text: &str| self.shared.error_log.write(Source::Server, text);
         let done = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
@@ -364,7 +369,7 @@ impl Opening<'_> {
         let id = FileId(row.plan.id);
         let file = Candidate::open(&*self.shared.volume, path, id)?;
         let mut file = file.guarded(|file| self.moved.guarded(file, id.0))?;
-        file.believe_up_to(self.analysis.end);
+        file.believe_up_to(self.analysis.span.end);
         let header = file.header()?;
         let ours = header.binding == self.binding && header.file_guid == row.guid;
         // One that is older than the log's checkpoint lacks what recovery does not bring back; one that is
@@ -372,8 +377,8 @@ impl Opening<'_> {
         // themselves show it.
         let rests = |(primary, boot_lsn): &(FileHeader, Lsn)| header.rests_with(primary, *boot_lsn);
         let together = self.at_rest.as_ref().is_none_or(rests);
-        let analysis = &self.analysis;
-        let current = !analysis.lies_behind(&header) && !analysis.ends_before(&header);
+        let span = &self.analysis.span;
+        let current = !span.lies_behind(&header) && !span.ends_before(&header);
         if !ours || !together || !current {
             return Err(EngineError::refused(5173, &[]));
         }
@@ -464,7 +469,7 @@ impl Opening<'_> {
             return Ok(());
         };
         let losers: HashSet<TxnId> = self.analysis.losers.iter().map(|l| l.id).collect();
-        let (log, end) = (Arc::clone(&self.log_file), self.analysis.end);
+        let (log, end) = (Arc::clone(&self.log_file), self.analysis.span.end);
         let changed = changed_by(log, self.binding.0, (first, end), &losers)?;
         let Some(file) = changed.into_iter().find(|file| absent.contains(file)) else {
             return Ok(());
@@ -525,7 +530,7 @@ impl Opening<'_> {
             snapshot: None,
         })?;
         database.load_groups()?;
-        database.take_up_chain(&own, (self.moved.restored(), self.analysis.end))?;
+        database.take_up_chain(&own, (self.moved.restored(), self.analysis.span.end))?;
         if !untouched {
             // Files that go cannot be put back: they stay in standby.
             let defunct = match self.moved.undo {

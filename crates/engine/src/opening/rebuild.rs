@@ -19,14 +19,16 @@
 //! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
 //! of a log, by the checkpoints that the headers of the data files know of.
 
-use crate::files::{Candidate, FILES1_PAGE, Made, find_log_row, open_error, read_files1};
+use crate::files::{
+    Candidate, FILES1_PAGE, Made, default_log_path, find_log_row, open_error, read_files1,
+};
 use crate::shared::{Moved, Shared};
-use furrow_format::{Boot, FileHeader, FileId, Lsn, NEW_LOG_APART};
+use furrow_format::{Boot, FileHeader, Lsn, NEW_LOG_APART};
 use furrow_io::{Access, File, IoErrorKind, Open, Volume};
 use furrow_log::{Log, LogConfig, is_unfinished};
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
-use furrow_recovery::Analysis;
+use furrow_recovery::{Analysis, LogSpan};
 use furrow_tables::EngineError;
 use furrow_types::Guid;
 use std::path::{Path, PathBuf};
@@ -45,38 +47,42 @@ pub(crate) struct FoundLog<'s> {
     pub(crate) reported: Vec<Message>,
 }
 
-/// Where the log was when it was made, or where the catalog has it since `sysfiles1` was damaged.
+/// Where the log was when it was made, or where the catalog has it since `sysfiles1` was damaged. Without any
+/// row of it, that is the default path beside the primary file.
 pub(super) fn recorded_log(
     shared: &Shared,
     name: &str,
     primary: &Candidate,
 ) -> Result<PathBuf, EngineError> {
+    let row = log_row(shared, name, primary)?;
+    Ok(row.unwrap_or_else(|| default_log_path(primary.path())))
+}
+
+/// The path of the log in its row of `sysfiles1`, or of `sysprufiles`.
+pub(super) fn log_row(
+    shared: &Shared,
+    name: &str,
+    primary: &Candidate,
+) -> Result<Option<PathBuf>, EngineError> {
     let why = match read_files1(primary) {
         Ok(rows) => match rows.into_iter().find(|row| row.0 == 2) {
-            Some((_, path)) => return Ok(path),
+            Some((_, path)) => return Ok(Some(path)),
             None => "it has no row of the log".to_owned(),
         },
         Err(error) if error.is_cancelled() => return Err(error),
         Err(error) => error.to_string(),
     };
-    let path = find_log_row(primary)?;
+    let row = find_log_row(primary)?;
+    let path = row
+        .clone()
+        .unwrap_or_else(|| default_log_path(primary.path()));
     let text = format!(
         "The page {FILES1_PAGE} of sysfiles1 of database '{name}' cannot be used: {why}. The log is expected \
          at '{}'. Run DBCC CHECKDB.",
         path.display()
     );
     shared.error_log.write(Source::Server, &text);
-    Ok(path)
-}
-
-/// Where the log of a closed database is expected.
-pub(crate) fn expected_log(
-    shared: &Shared,
-    name: &str,
-    primary: &Path,
-) -> Result<PathBuf, EngineError> {
-    let file = Candidate::open(&*shared.volume, primary, FileId(1))?;
-    recorded_log(shared, name, &file)
+    Ok(row)
 }
 
 /// Opens the log, or makes a new one if it is lost and that may be: at an attach, or because an EMERGENCY
@@ -145,7 +151,7 @@ pub(crate) fn find_log<'s>(
 
 /// The path under which a log is there. `sysfiles1` loses blanks at the end of a name. Before file names were
 /// stored without them, logs were made under names with blanks: one such file is the log.
-fn with_its_blanks(volume: &dyn Volume, path: PathBuf) -> PathBuf {
+pub(super) fn with_its_blanks(volume: &dyn Volume, path: PathBuf) -> PathBuf {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|n| n.to_str())) else {
         return path;
     };
@@ -170,15 +176,17 @@ pub(crate) fn new_log(
     let tail = log.tail();
     Ok(Analysis {
         log,
-        checkpoint: tail,
-        redo_point: tail,
-        end: tail,
+        span: LogSpan {
+            checkpoint: tail,
+            redo_point: tail,
+            end: tail,
+            in_new_log: true,
+        },
         losers: Vec::new(),
         next_txn: 1,
         records: 0,
         committed: 0,
         clean: true,
-        in_new_log: true,
         // As the catalog has them since the shutdown.
         counts: None,
     })
@@ -189,14 +197,14 @@ pub(crate) fn new_log(
 /// log's checkpoint: recovery would not give it what it lacks.
 pub(crate) fn prove_current(
     path: &Path,
-    analysis: &Analysis,
+    span: &LogSpan,
     (name, header, boot_lsn): (&str, &FileHeader, Lsn),
 ) -> Result<(), EngineError> {
-    if boot_lsn > analysis.end || analysis.ends_before(header) {
+    if boot_lsn > span.end || span.ends_before(header) {
         let why = Message::new(5108, &[path.display().to_string().into()]);
         return Err(EngineError::Refused(vec![why, Message::new(5173, &[])]));
     }
-    if analysis.lies_behind(header) {
+    if span.lies_behind(header) {
         let behind = header.max_lsn.to_string();
         return Err(EngineError::refused(9003, &[behind.into(), name.into()]));
     }

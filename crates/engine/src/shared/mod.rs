@@ -138,6 +138,25 @@ impl Shared {
         }
     }
 
+    /// The same on another volume, without threads of its own: for a database that no session enters.
+    pub(crate) fn on(&self, volume: Arc<dyn Volume>) -> Arc<Shared> {
+        let mut config = self.config.clone();
+        config.background = false;
+        config.log.background = false;
+        Arc::new(Shared {
+            volume,
+            pool: Arc::clone(&self.pool),
+            locks: LockManager::new(config.locks, |_| {}),
+            instruments: Arc::clone(&self.instruments),
+            error_log: Arc::clone(&self.error_log),
+            config,
+            list: Mutex::new(DatabaseList::unkept()),
+            system: Arc::clone(&self.system),
+            next_session: AtomicI32::new(FIRST_USER_SESSION),
+            recovery_interval_min: AtomicU32::new(0),
+        })
+    }
+
     /// Changes the minutes that recovery of a database may take which names no time of its own.
     pub(crate) fn set_recovery_interval_min(&self, minutes: u32) {
         self.recovery_interval_min.store(minutes, Ordering::Relaxed);

@@ -3,8 +3,10 @@
 use super::Shared;
 use super::listed::AbsentFile;
 use crate::files::UndoFile;
-use furrow_format::{Forks, Lsn};
+use furrow_format::{Forks, Lsn, PageId};
 use furrow_io::File;
+use furrow_io::sync::Mutex;
+use furrow_recovery::{Aside, RecoveryError};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,6 +31,9 @@ pub(crate) struct Moved {
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
+    /// Of a repair: a page that redo sets aside because it cannot be read is left to the repair. One that can
+    /// be read is noted here, and ends the opening.
+    pub(crate) stale: Option<Arc<Mutex<Vec<PageId>>>>,
 }
 
 impl Moved {
@@ -37,6 +42,20 @@ impl Moved {
         let mut all = self.absent.values();
         let same_group = |file: &AbsentFile| file.plan.filegroup == filegroup;
         (filegroup != 0 && all.any(same_group)).then(|| self.absent.get(&id))
+    }
+
+    /// Takes the pages that redo has set aside; an error unless they may be left as they are.
+    pub(crate) fn leave(&self, aside: Vec<Aside>) -> Result<(), RecoveryError> {
+        let mut first = None;
+        for aside in aside {
+            match &self.stale {
+                Some(_) if !aside.is_stale => continue,
+                Some(stale) => stale.lock().push(aside.page),
+                None => {}
+            }
+            first = first.or(Some(aside.error));
+        }
+        first.map_or(Ok(()), Err)
     }
 
     /// Whether it is a restore that ends.

@@ -7,6 +7,8 @@ mod changed_extents;
 mod checking;
 mod deadlock_log;
 mod emergency;
+mod emergency_log;
+mod emergency_untouched;
 mod empty_file;
 mod faults;
 mod files;

@@ -5,7 +5,7 @@
 use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
 use furrow_check::{Options, Progress, Repaired};
 use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, ScanSpec, Session, TableSpec};
-use furrow_format::{PAGE_SIZE, PageId, RecoveryModel};
+use furrow_format::{PAGE_SIZE, PageId, RecoveryModel, UserAccess};
 use furrow_io::{Access, AlignedBuf, Open, Volume};
 use furrow_types::{Guid, Value};
 use std::path::{Path, PathBuf};
@@ -187,6 +187,28 @@ fn after_a_repair_the_log_chain_begins_anew() {
     assert_eq!(differential.err().unwrap().number(), 3035);
     full(&db);
     drop(db.begin_log_backup().unwrap());
+}
+
+#[test]
+fn a_repair_in_emergency_that_finds_nothing_keeps_the_log_chain() {
+    let house = filled();
+    let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
+    let mut options = house.db.options();
+    options.recovery_model = RecoveryModel::Full;
+    house.db.set_options(options).unwrap();
+    let backup = house.db.begin_backup(BackupScope::Full).unwrap();
+    backup.note_done(Guid([7; 16])).unwrap();
+    drop(house.db.begin_log_backup().unwrap());
+    drop(house);
+    let db = instance.set_emergency(&name).unwrap();
+    assert!(db.set_user_access(UserAccess::Single, 0).unwrap());
+    drop(db);
+    let repaired = instance.repair_database(&name, &Options::default(), &mut |_| true);
+    assert!(repaired.unwrap().pages.is_empty());
+    let db = instance.database(&name).unwrap();
+    assert_eq!(db.options().user_access, UserAccess::Single);
+    drop(db.begin_log_backup().unwrap());
+    drop(db.begin_backup(BackupScope::Differential).unwrap());
 }
 
 #[test]

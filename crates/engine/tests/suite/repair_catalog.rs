@@ -13,8 +13,8 @@ use furrow_engine::{
     TableSpec,
 };
 use furrow_format::catalog::{
-    BaseRow, BaseTable, SYSCOLPARS, SYSISCOLS, SYSPRUFILES, SYSRSCOLS, SYSSINGLEOBJREFS,
-    SingleReference, reference_class,
+    BaseRow, BaseTable, SYSALLOCUNITS, SYSCOLPARS, SYSISCOLS, SYSPRUFILES, SYSRSCOLS,
+    SYSSINGLEOBJREFS, SingleReference, reference_class,
 };
 use furrow_format::{
     BOOT_PAGE, Bitmap, Boot, PAGE_SIZE, Page, PageBuf, PageId, PageMut, PageType, Record,
@@ -225,7 +225,7 @@ fn a_table_without_a_rowset_contradicts_the_catalog() {
     };
     let id = house.session().table("t").unwrap().id().0;
     let (instance, volume) = closed(house);
-    use furrow_format::catalog::{SYSALLOCUNITS, SYSIDXSTATS, SYSROWSETS};
+    use furrow_format::catalog::{SYSIDXSTATS, SYSROWSETS};
     let owner = SYSALLOCUNITS
         .columns
         .iter()
@@ -550,11 +550,24 @@ fn a_database_with_a_damaged_boot_page_or_header_is_read_in_emergency() {
             "{page}: the disk's page"
         );
         drop((session, table, database));
+        assert_eq!(bytes(), before, "{page}: nothing is written");
+        // Without its log it is not repaired.
+        let (log, away) = (Path::new("d/log.ldf"), Path::new("d/away.ldf"));
+        furrow_io::copy_file(&*volume, log, away, &|| false).unwrap();
+        volume.remove(log).unwrap();
         let repaired = instance.repair_database("test", &Options::default(), &mut |_| true);
-        assert_eq!(repaired.unwrap_err().number(), 40514, "{page}");
+        assert_eq!(repaired.map(drop).unwrap_err().number(), 40514, "{page}");
         let database = instance.database("test").unwrap();
         assert_eq!(database.state(), DatabaseState::Emergency, "{page}");
         assert_eq!(bytes(), before, "{page}: nothing is written");
+        drop(database);
+        furrow_io::copy_file(&*volume, away, log, &|| false).unwrap();
+        let repaired = instance.repair_database("test", &Options::default(), &mut |_| true);
+        assert_eq!(repaired.unwrap().left.len(), 0, "{page}");
+        let database = instance.database("test").unwrap();
+        assert_eq!(database.state(), DatabaseState::Online, "{page}");
+        let mut session = Session::new(&database).unwrap();
+        assert_eq!(rows_of(&mut session, "t"), 2_000, "{page}");
     }
 }
 
@@ -574,6 +587,61 @@ fn emergency_takes_no_file_of_another_database() {
     assert!(instance.database("test").is_err());
     let refused = instance.set_emergency("test").map(drop).unwrap_err();
     assert_eq!(refused.number(), 5120, "{refused}");
+}
+
+/// A database whose `sysallocunits` has several leaves, closed.
+fn with_many_units() -> (Arc<Instance>, Arc<dyn Volume>) {
+    let house = quiet_house();
+    let mut session = house.session();
+    for number in 0..150 {
+        let table = session.create_table(&heap(&format!("t{number}"))).unwrap();
+        session
+            .insert(&table, &[Value::Int(number), s("b")])
+            .unwrap();
+    }
+    drop(session);
+    closed(house)
+}
+
+/// The leaves of `sysallocunits`: the first one, then the others.
+fn leaves_of_units(volume: &dyn Volume) -> Vec<PageId> {
+    let file = open(volume, Path::new(PRIMARY));
+    let count = (file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32;
+    let mut leaves: Vec<(bool, PageId)> = (0..count)
+        .filter_map(|number| {
+            let page = page_in(&*file, number);
+            let view = Page::new(&page);
+            let is_leaf = view.unit() == SYSALLOCUNITS.unit_id()
+                && view.page_type() == PageType::Data
+                && view.level() == 0;
+            is_leaf.then_some((!view.prev().is_none(), PageId::new(1, number)))
+        })
+        .collect();
+    leaves.sort_unstable();
+    leaves.into_iter().map(|leaf| leaf.1).collect()
+}
+
+#[test]
+fn a_catalog_with_several_leaves_of_units_is_repaired_from_its_root() {
+    for page in [base_page(7), BOOT_PAGE] {
+        let (instance, volume) = with_many_units();
+        let leaves = leaves_of_units(&*volume);
+        assert!(leaves.len() > 1 && !leaves.contains(&base_page(7)));
+        damage(&*volume, Path::new(PRIMARY), page);
+        let repaired = repaired_at_rest(&*volume);
+        assert!(repaired.left.is_empty(), "{page}: {:?}", repaired.left);
+        write_back(&*volume, &repaired);
+        let leaves = leaves_of_units(&*volume);
+        let boot = page_in(&*open(&*volume, Path::new(PRIMARY)), BOOT_PAGE.page.0);
+        let way_in = Boot::decode(&boot).unwrap().catalog_page;
+        assert_eq!(Some(&way_in), leaves.first(), "{page}");
+        let db = instance.reopen_database("test").unwrap();
+        let mut session = Session::new(&db).unwrap();
+        for number in 0..150 {
+            let name = format!("t{number}");
+            assert_eq!(rows_of(&mut session, &name), 1, "{page}: {name}");
+        }
+    }
 }
 
 #[test]

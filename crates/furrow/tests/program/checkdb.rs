@@ -285,10 +285,12 @@ fn a_database_whose_log_is_gone_is_read_in_emergency_and_repaired() {
     let all = format!("{}{}", out(&repaired), err(&repaired));
     for part in [
         "The log for database 'hurt' has been rebuilt",
+        "The changes that only the old log has",
         "ONLINE,SINGLE_USER",
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }
+    assert!(!all.contains("loses no row"), "{all}");
     assert_eq!(
         output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS"),
         ""

@@ -128,6 +128,11 @@ impl TornPages {
         self.images.len() < before
     }
 
+    /// The pages whose images are to be put back.
+    pub fn pages(&self) -> impl Iterator<Item = PageNo> {
+        self.images.keys().copied()
+    }
+
     fn id_of(&self, page: PageNo) -> PageId {
         PageId {
             file: self.file,

@@ -4,8 +4,8 @@
 //! |---|---|
 //! | header: number, filegroup, size, growth, name, GUID | the file's row in `sysprufiles` |
 //! | header: which database | the headers of the other files; else the boot page's family, or the caller |
-//! | header: last checkpoint | the headers of the other files; else just behind the boot page |
-//! | boot page: the way into the catalog | the page of `sysallocunits` without neighbours |
+//! | header: last checkpoint | the log that is redone; else the other headers; else behind the boot page |
+//! | boot page: the way into the catalog | the first leaf of `sysallocunits` |
 //! | boot page: next unit | the greatest number that a page names, in use or not |
 //! | boot page: name, number | the caller; else the primary file's name |
 //!
@@ -16,7 +16,7 @@ use crate::maps::page_at;
 use crate::repair::state::{Identity, Mended};
 use furrow_datafile::{Pages, SourceFile, kind_fault};
 use furrow_format::boot::WRITTEN_VERSION;
-use furrow_format::catalog::{DatabaseFile, SYSALLOCUNITS};
+use furrow_format::catalog::DatabaseFile;
 use furrow_format::{
     BOOT_PAGE, Boot, FileGrowth, FileHeader, FileId, Forks, Lsn, OwnBoot, Page, PageBuf, PageId,
     PageMut, PageType, SYSTEM_MAPS_UNIT, stamp_checksum,
@@ -67,22 +67,26 @@ pub(super) fn mend(
     let (mut pages, mut notes) = (BTreeMap::new(), Vec::new());
     let headers: Vec<FileHeader> = files.iter().filter_map(|f| header(library, f.id)).collect();
     let boot = proven(library, BOOT_PAGE, PageType::Boot);
-    let boot_lsn = match &boot {
-        Some(page) => Page::new(page).lsn(),
-        None => survey.newest,
+    let boot_lsn = match (&boot, identity.redo) {
+        (Some(page), _) => Page::new(page).lsn(),
+        // Redo puts in what has changed since.
+        (None, Some((_, from))) => Lsn(from.0.saturating_sub(1)),
+        (None, None) => survey.newest,
     };
-    let binding = headers.first().map(|header| header.binding);
-    let family = || Some(Boot::decode(boot.as_ref()?).ok()?.family);
-    let binding = binding.or(identity.binding).or_else(family);
-    let binding = binding.unwrap_or_else(|| Guid(random::guid_v4()));
+    debug_assert!(
+        identity
+            .redo
+            .is_none_or(|(checkpoint, from)| from <= checkpoint),
+        "redo begins at the checkpoint or before it"
+    );
+    let binding = binding_of(&headers, boot.as_deref(), identity);
     // A checkpoint of all files that is behind every page.
     let behind = Lsn(boot_lsn.0.max(survey.newest.0).saturating_add(1));
-    let checkpoint = headers.iter().map(|header| header.max_lsn).max();
-    let checkpoint = checkpoint.unwrap_or(behind);
-    for file in files
-        .iter()
-        .filter(|f| headers.iter().all(|h| h.file != f.id))
-    {
+    let in_headers = headers.iter().map(|header| header.max_lsn).max();
+    let in_log = identity.redo.map(|(checkpoint, _)| checkpoint);
+    let checkpoint = in_log.or(in_headers).unwrap_or(behind);
+    let lacks_header = |file: &&SourceFile| headers.iter().all(|h| h.file != file.id);
+    for file in files.iter().filter(lacks_header) {
         let row = survey
             .file_rows
             .get(&i32::from(file.id.0))
@@ -123,6 +127,14 @@ pub(super) fn mend(
         notes,
         ..Mended::default()
     }
+}
+
+/// What all files of the database have in common.
+fn binding_of(headers: &[FileHeader], boot: Option<&PageBuf>, identity: &Identity) -> Guid {
+    let binding = headers.first().map(|header| header.binding);
+    let family = || Some(Boot::decode(boot?).ok()?.family);
+    let binding = binding.or(identity.binding).or_else(family);
+    binding.unwrap_or_else(|| Guid(random::guid_v4()))
 }
 
 /// Nothing is repaired: header and row of a file are lost.
@@ -169,7 +181,6 @@ fn header_of(
 }
 
 fn boot_of(survey: &Survey, (name, identity): (Option<String>, &Identity), binding: Guid) -> Boot {
-    let catalog = SYSALLOCUNITS.unit_id();
     let next = (survey.last_unit >> 16) + 1;
     Boot {
         version: WRITTEN_VERSION,
@@ -187,7 +198,7 @@ fn boot_of(survey: &Survey, (name, identity): (Option<String>, &Identity), bindi
         family: binding,
         forks: Forks::new(Guid(random::guid_v4())),
         differential_base: Guid::default(),
-        catalog_page: survey.place_of(catalog.0).0,
+        catalog_page: survey.way_in(),
         next_unit: next.max(FIRST_UNIT),
         own: OwnBoot {
             clean_shutdown: !identity.has_log,

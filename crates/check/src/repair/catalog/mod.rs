@@ -41,8 +41,8 @@ use crate::plan::Plan;
 use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::{AllocUnit, BASE_TABLES, SYSFILES1};
-use furrow_format::{BOOT_PAGE, PageBuf, PageId};
+use furrow_format::catalog::{AllocUnit, BASE_TABLES, SYSALLOCUNITS, SYSFILES1};
+use furrow_format::{BOOT_PAGE, Page, PageBuf, PageId, PageType};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Store, trees};
@@ -227,6 +227,22 @@ fn gather(state: &mut State<'_>) -> Store {
     found
 }
 
+/// Lets the boot page lead to the first leaf of `sysallocunits`, if that was written again.
+fn lead_in(state: &mut State<'_>) {
+    let unit = SYSALLOCUNITS.unit_id();
+    let is_first = |page: &PageBuf| {
+        let page = Page::new(page);
+        page.unit() == unit && page.page_type() == PageType::Data && page.prev().is_none()
+    };
+    let mut written = state.pages.iter();
+    let first = written.find(|(_, page)| is_first(page)).map(|(id, _)| *id);
+    if let (Some(first), Some(mut boot)) = (first, state.page(BOOT_PAGE)) {
+        debug_assert!(!first.is_none(), "a tree has a first leaf");
+        field::CATALOG_PAGE.set_page(&mut boot, first);
+        state.put(BOOT_PAGE, boot);
+    }
+}
+
 /// Writes the trees of base tables that have other rows than were found, or that are damaged, and the page of
 /// `sysfiles1`. The first that cannot be written, if any: then none may be.
 fn write(
@@ -247,6 +263,7 @@ fn write(
             return Some(table.name);
         }
     }
+    lead_in(state);
     if !files1::is_right(state) {
         match files1::page_of(wanted) {
             Some(page) => state.put(FILES1_PAGE, page),

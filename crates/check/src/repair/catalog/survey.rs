@@ -7,9 +7,7 @@ use crate::base_rows::{LOG, rows_on};
 use crate::examine::CheckError;
 use crate::maps::{Maps, page_at};
 use crate::{Listener, Progress};
-use furrow_datafile::{Pages, SourceFile, kind_fault};
-use furrow_format::BOOT_PAGE;
-use furrow_format::boot::field;
+use furrow_datafile::{Pages, SourceFile};
 use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES, SYSSCHOBJS,
     SchemaObject,
@@ -55,6 +53,8 @@ pub(super) struct SeenUnit {
     /// The page of the highest level that has no neighbours.
     pub(super) root: PageId,
     level: Option<u8>,
+    /// The leaf that has none before it.
+    pub(super) first_leaf: PageId,
     /// A page of rows of it.
     pub(super) any: PageId,
     /// Whether its leaves are data pages.
@@ -72,6 +72,7 @@ const UNSEEN: SeenUnit = SeenUnit {
     sequence: u32::MAX,
     root: PageId::NONE,
     level: None,
+    first_leaf: PageId::NONE,
     any: PageId::NONE,
     is_data: false,
     leaves: 0,
@@ -92,8 +93,6 @@ pub(super) struct Survey {
     pub(super) file_rows: BTreeMap<i32, (Lsn, DatabaseFile)>,
     /// The row of the log in `sysfiles1`.
     pub(super) log: Option<File1>,
-    /// Where the boot page says that the catalog begins.
-    pub(super) catalog_page: PageId,
     /// When the database was created, by the objects of its base tables.
     pub(super) created: Option<DateTime>,
     /// The greatest LSN of a page in use that is not a file header.
@@ -110,16 +109,7 @@ pub(super) fn survey(
 ) -> Result<Survey, CheckError> {
     let maps = Maps::read(library, files);
     let pages_total = files.iter().map(|file| u64::from(file.pages)).sum();
-    let mut seen = Survey {
-        catalog_page: PageId::NONE,
-        ..Survey::default()
-    };
-    if let Some((boot, Ok(_))) = library.get(BOOT_PAGE) {
-        let sound = kind_fault(PageType::Boot, &boot).is_none();
-        if sound {
-            seen.catalog_page = field::CATALOG_PAGE.get_page(&boot);
-        }
-    }
+    let mut seen = Survey::default();
     for file in files {
         for number in 0..file.pages {
             let progress = Progress {
@@ -197,6 +187,9 @@ impl Survey {
                 if unit.any.is_none() {
                     unit.any = id;
                 }
+                if view.level() == 0 && view.prev().is_none() {
+                    unit.first_leaf = id;
+                }
                 let is_leaf = view.level() == 0 && (kind == PageType::Data || !unit.is_data);
                 match is_leaf {
                     true => {
@@ -235,6 +228,15 @@ impl Survey {
         }
     }
 
+    /// Where the boot page has to lead: to the first leaf of `sysallocunits`, which is the root while that is
+    /// the only page.
+    pub(super) fn way_in(&self) -> PageId {
+        let unit = SYSALLOCUNITS.unit_id().0;
+        let leaf = self.units.get(&unit).map(|seen| seen.first_leaf);
+        let leaf = leaf.filter(|leaf| !leaf.is_none());
+        leaf.unwrap_or_else(|| self.place_of(unit).0)
+    }
+
     /// The root and the first IAM page of a unit, by its row where there is one, else by its pages. Of a base
     /// table of which neither is left, where every database has it.
     pub(super) fn place_of(&self, unit: u64) -> (PageId, PageId) {
@@ -248,10 +250,6 @@ impl Survey {
             Some((_, row)) if !row.pgfirstiam.is_none() => (row.pgroot, row.pgfirstiam),
             _ => (seen.root, seen.first_iam),
         };
-        // The root of the table that the boot page leads to never moves.
-        if unit == SYSALLOCUNITS.unit_id().0 && !self.catalog_page.is_none() {
-            return (self.catalog_page, or(iam, default.map(|d| d.2)));
-        }
         (
             or(root, default.map(|d| d.1)),
             or(iam, default.map(|d| d.2)),

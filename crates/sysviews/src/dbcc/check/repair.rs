@@ -192,14 +192,15 @@ pub(super) fn allow_data_loss(
             Some(&listener as furrow_check::Listener<'_>),
         ),
     );
+    let mut agreed = false;
     let repaired = instance.repair_database_within(&name, how, &mut |repaired| {
-        let better = repaired.left.len() < repaired.found.len()
+        agreed = repaired.left.len() < repaired.found.len()
             || is_in_emergency && repaired.left.is_empty();
-        match better {
+        match agreed {
             true => say_losses(run, &name, repaired),
             false => say_useless(run, &name, repaired),
         }
-        better
+        agreed
     });
     // The result of the repair is reported even if the session cannot return to the database.
     let back = |run: &mut Run<'_>| match inside {
@@ -214,7 +215,7 @@ pub(super) fn allow_data_loss(
             return Err(error.into());
         }
     };
-    let fixed = say_repaired(run, (command, &name, id), &repaired);
+    let fixed = say_repaired(run, (command, &name, id), (&repaired, agreed));
     if is_in_emergency && let Ok(db) = run.cx.server.instance().database(&name) {
         for message in db.take_messages() {
             run.inform(message);
@@ -234,13 +235,12 @@ fn say_useless(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
     run.inform(Message::custom(0, 0, 1, &text));
 }
 
-/// Reports the result of a repair; returns the number of findings that are gone.
+/// Reports the result of a repair, and whether it was written; returns the number of findings that are gone.
 fn say_repaired(
     run: &mut Run<'_>,
     (command, name, id): (&'static str, &str, DatabaseId),
-    repaired: &Repaired,
+    (repaired, written): (&Repaired, bool),
 ) -> u64 {
-    let written = repaired.left.len() < repaired.found.len();
     for subject in repaired.rebuilt.iter().filter(|_| written) {
         let kind = match subject.index_id {
             0 => "Heap",
@@ -296,9 +296,17 @@ fn note_events(run: &Run<'_>, id: DatabaseId, repaired: &Repaired) {
 /// Most rows and pages that are listed for one table.
 const NAMED: usize = 10;
 
+/// The first of some pages, and how many more there are.
+fn shown(pages: &BTreeSet<PageId>) -> String {
+    let named: Vec<String> = pages.iter().take(NAMED).map(ToString::to_string).collect();
+    match pages.len().saturating_sub(NAMED) {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    }
+}
+
 fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
-    let nothing = repaired.losses.is_empty() && repaired.notes.is_empty();
-    let text = match (nothing, repaired.pages.is_empty()) {
+    let text = match (repaired.loses_nothing(), repaired.pages.is_empty()) {
         (true, true) => return,
         (true, false) => format!("Repair of database \"{name}\" loses no row."),
         (false, _) => format!("Repair of database \"{name}\" loses:"),
@@ -307,17 +315,19 @@ fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
     for note in &repaired.notes {
         run.inform(Message::custom(0, 0, 1, &format!("- {note}")));
     }
+    if repaired.new_log {
+        let text = "- The changes that only the old log has: the log is replaced.";
+        run.inform(Message::custom(0, 0, 1, text));
+    }
+    let unowned = repaired.lost_pages();
+    if !unowned.is_empty() {
+        let text = format!(
+            "- Pages {}, whose table is not known: what only they hold.",
+            shown(&unowned)
+        );
+        run.inform(Message::custom(0, 0, 1, &text));
+    }
     for loss in &repaired.losses {
-        let pages: Vec<String> = loss
-            .pages
-            .iter()
-            .take(NAMED)
-            .map(ToString::to_string)
-            .collect();
-        let more = match loss.pages.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
         let rows = match loss.row_count {
             0 => "what only they hold".to_owned(),
             count => {
@@ -325,11 +335,7 @@ fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
                 format!("{count} rows that break a rule ({})", named.join("; "))
             }
         };
-        let text = format!(
-            "- {}: pages {}{more}; {rows}.",
-            loss.subject,
-            pages.join(", ")
-        );
+        let text = format!("- {}: pages {}; {rows}.", loss.subject, shown(&loss.pages));
         run.inform(Message::custom(0, 0, 1, &text));
     }
 }
