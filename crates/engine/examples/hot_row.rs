@@ -1,8 +1,8 @@
 //! What a hot row costs: many threads that update one and the same row, each update a transaction.
 //!
 //! The first argument is a directory on the disk to measure, the second the number of threads, the third the
-//! seconds of each measurement. With locks of rows, an update goes on while the commit before it waits for the
-//! disk; locks of pages are held until the commit is durable.
+//! seconds of each measurement. With locks of rows, an update goes on while the commit before it waits for
+//! the disk; locks of pages are held until the commit is durable.
 
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Granularity, Instance,

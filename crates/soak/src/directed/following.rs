@@ -45,7 +45,8 @@ enum Other {
 }
 
 /// A transaction inserts a row, and its commit waits for the disk. What another one learns of that row
-/// meanwhile, it learns when the commit is durable: with the answer the power goes, and the row must be there.
+/// meanwhile, it learns when the commit is durable: with the answer the power goes, and the row must be
+/// there.
 pub(super) fn learned_of_a_commit(_: u64) -> Result<(), String> {
     let engine = Engine::default();
     let ground = SimVolume::new(SimOptions::default());

@@ -1,7 +1,7 @@
 //! Results of transactions that follow a commit.
 //!
 //! While a commit waits for the log, other transactions may lock and change its rows (`furrow_txn::lock`).
-//! What such a *follower* gives to its client may depend on that commit. So the log is flushed up to it first:
+//! What such a *follower* gives to its client may depend on that commit. So the log is flushed first:
 //!
 //! 1. before a call of a session returns data, a count or an error within a transaction;
 //! 2. before changes are undone, because a rollback may remove a row that a reader would otherwise wait for;

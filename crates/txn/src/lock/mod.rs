@@ -22,8 +22,8 @@
 //!    the owner notes the lock itself, under a latch that no other owner contends for (see `weak`). The
 //!    request is done.
 //! 3. The shard of the resource's hash, under its latch: find or create the head; compare the wanted mode's
-//!    conflict mask with the masks of modes granted and waited for. No conflict: granted. A request for U or X
-//!    of a row marks the locks in its way whose owners leave, and compares again.
+//!    conflict mask with the masks of modes granted and waited for. No conflict: granted. A request for U or
+//!    X of a row marks the locks in its way whose owners leave, and compares again.
 //! 4. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. A thread that
 //!    releases or weakens a lock grants the waiters that it can, records the time of the grant, and wakes
 //!    them.
