@@ -13,8 +13,8 @@ use crate::server::ServerState;
 use crate::system_databases::TEMPDB;
 use crate::table_reads::Reads;
 use furrow_engine::{
-    Database, EngineError, Isolation, LockWaiter, OpenStatement, Session, SessionSavepoint, Table,
-    Timeout, TxnMark,
+    Database, EngineError, Followed, Isolation, LockWaiter, OpenStatement, Session,
+    SessionSavepoint, Table, Timeout, TxnMark,
 };
 use furrow_format::DatabaseId;
 use furrow_observe::task::Task;
@@ -67,6 +67,8 @@ pub struct Sessions {
     timeout: Timeout,
     priority: i32,
     activity: Arc<Activity>,
+    /// The commits that must be durable before anything is given to the client.
+    followed: Arc<Followed>,
     /// Pages that the statement under way reads, under SET STATISTICS IO ON.
     pub reads: Option<Box<Reads>>,
 }
@@ -77,10 +79,13 @@ impl Sessions {
         let id = server.instance().next_session_id();
         let db = server.instance().database(database)?;
         let task = Task::new(server.instance().instruments(), id, "session");
-        let session = Session::of_task(&db, &task)?;
+        let mut session = Session::of_task(&db, &task)?;
+        let followed = Arc::default();
+        session.defer_to(&followed);
         let activity = Arc::new(Activity::new(id, db.name(), &task));
         server.enlist(id, &activity);
-        let sessions = Sessions::at_rest(server, &task, session, &activity);
+        let mut sessions = Sessions::at_rest(server, &task, session, &activity);
+        sessions.followed = followed;
         sessions.publish();
         Ok(sessions)
     }
@@ -127,6 +132,7 @@ impl Sessions {
             timeout: Timeout::Forever,
             priority: 0,
             activity: Arc::clone(activity),
+            followed: Arc::default(),
             reads: None,
         }
     }
@@ -134,6 +140,21 @@ impl Sessions {
     /// The record of the connection's activity for other threads.
     pub fn activity(&self) -> &Arc<Activity> {
         &self.activity
+    }
+
+    /// The commits that must be durable before anything is given to the client.
+    pub fn followed(&self) -> &Arc<Followed> {
+        &self.followed
+    }
+
+    /// Called before several databases commit: what one of them commits may depend on a commit that another
+    /// one's session follows, and their logs are flushed one after the other.
+    fn settle_across(&self) -> Result<()> {
+        let lasting = |seat: &&Seat| seat.session.database().name() != TEMPDB;
+        if self.seats.len() > 1 && self.seats.iter().filter(lasting).count() > 1 {
+            self.followed.settle()?;
+        }
+        Ok(())
     }
 
     /// Whether definitions were changed in the open transaction.
@@ -293,6 +314,7 @@ impl Sessions {
             return Ok(place);
         }
         let mut session = Session::of_task(db, &self.task)?;
+        session.defer_to(&self.followed);
         session.set_isolation(self.isolation);
         session.set_lock_timeout(self.timeout);
         session.set_deadlock_priority(self.priority);
@@ -366,7 +388,7 @@ impl Sessions {
     /// Ends the statement: outside of a transaction it is committed.
     pub(crate) fn finish_statement(&mut self) -> Result<()> {
         self.in_statement = false;
-        let mut failed = None;
+        let mut failed = self.settle_across().err();
         for seat in self.seats.iter_mut().chain(&mut self.aside) {
             if let Some(statement) = seat.statement.take() {
                 let done = match failed {
@@ -374,12 +396,12 @@ impl Sessions {
                     Some(_) => seat.session.undo_statement(statement),
                 };
                 if let Err(e) = done {
-                    failed.get_or_insert(e);
+                    failed.get_or_insert(e.into());
                 }
             }
         }
         self.rest();
-        failed.map_or(Ok(()), |e| Err(e.into()))
+        failed.map_or(Ok(()), Err)
     }
 
     /// Undoes the statement. If a session has lost its transaction (the victim of a deadlock), the whole
@@ -449,7 +471,7 @@ impl Sessions {
             }
         }
         self.count = 0;
-        let mut failed: Option<Box<SqlError>> = None;
+        let mut failed = self.settle_across().err();
         let alone = self.seats.len() == 1;
         for seat in &mut self.seats {
             seat.savepoints.clear();

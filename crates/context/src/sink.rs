@@ -35,7 +35,8 @@ pub struct BatchEnd {
 /// Receives what a batch returns: result sets, counts, messages.
 ///
 /// A result set is `columns`, then `row` for each row, then `done`. A statement without rows is `done` alone.
-/// Nothing is buffered: a client gets rows and messages as they are produced.
+/// Rows and messages are not buffered: a client gets them as they are produced. Ends of statements are held
+/// back while the transaction depends on a commit that is not durable yet.
 pub trait Sink {
     /// A result set begins.
     fn columns(&mut self, columns: &[ResultColumn]);

@@ -69,12 +69,12 @@ pub use furrow_space::{FileUsage, PageCounts};
 pub use furrow_tables::{
     BulkInserter, BulkOptions, BulkRows, Check, CheckSpec, Claim, Column, ColumnFault, ColumnSpec,
     ConstraintSpec, DatabaseCore, DatabaseOptions, DatabaseRef, DatabaseState, DefaultValue,
-    Division, EngineError, ForeignKey, ForeignKeySpec, Granularity, Index, IndexKey, IndexKind,
-    IndexOptions, IndexSpec, Inserter, KeyColumnSpec, LeafRow, LeafRows, LockEscalation, LockHints,
-    LockWait, LockWaiter, Module, ModuleKind, ModuleSet, MovedRow, NewColumn, NewValues, Number,
-    NumberColumn, OpenScan, OpenStatement, PART_PAGES, PushValues, ReadLock, ReferentialAction,
-    Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, SessionSavepoint, Storage, Table, TableChild,
-    TableSpec,
+    Division, EngineError, Followed, ForeignKey, ForeignKeySpec, Granularity, Index, IndexKey,
+    IndexKind, IndexOptions, IndexSpec, Inserter, KeyColumnSpec, LeafRow, LeafRows, LockEscalation,
+    LockHints, LockWait, LockWaiter, Module, ModuleKind, ModuleSet, MovedRow, NewColumn, NewValues,
+    Number, NumberColumn, OpenScan, OpenStatement, PART_PAGES, PushValues, ReadLock,
+    ReferentialAction, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, SessionSavepoint, Storage,
+    Table, TableChild, TableSpec,
 };
 pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};

@@ -86,6 +86,7 @@ mutations! {
     SkipReadLock "skip-read-lock" "Readers do not check whether a row is committed.",
     ReleaseReadLock "release-read-lock" "REPEATABLE READ does not hold its read locks.",
     EarlyRelease "early-release" "Locks are released before the commit record is in the log.",
+    FollowerUnflushed "follower-unflushed" "A client gets what follows a commit before that is durable.",
     MissDeadlock "miss-deadlock" "Deadlocks are not detected.",
     ForgetNotes "forget-notes" "A lock of a whole table overlooks intents that owners only noted.",
     CountsForgotten "counts-forgotten" "Commit records do not contain the changes of row counts.",

@@ -83,6 +83,7 @@ pub const NOTICED_BY: &[(Mutation, &str)] = &[
     (Mutation::SkipReadLock, "power losses at random"),
     (Mutation::ReleaseReadLock, "histories"),
     (Mutation::EarlyRelease, "scenes"),
+    (Mutation::FollowerUnflushed, "scenes"),
     (Mutation::MissDeadlock, "scenes"),
     (Mutation::ForgetNotes, "scenes"),
     (Mutation::CountsForgotten, "power losses at random"),

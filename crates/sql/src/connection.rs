@@ -1,6 +1,7 @@
 //! A connection: batches in, results out.
 
 use crate::interp;
+use crate::output::Output;
 use furrow_context::activity::Activity;
 use furrow_context::context::Context;
 use furrow_context::error::Result;
@@ -105,7 +106,9 @@ impl Connection {
             cx.meter = self.activity.begin(batch);
             let counters = &cx.sessions.task().instruments().counters;
             counters.add(Counter::BatchRequests, 1);
-            end = body(&mut cx, sink);
+            let mut output = Output::new(sink, cx.sessions.followed());
+            end = body(&mut cx, &mut output);
+            output.finish(&mut end);
             cx.report_settings();
             cx.note();
             self.activity.end(&cx.meter);

@@ -37,6 +37,7 @@ mod ddl;
 mod dml;
 mod interp;
 mod msdb;
+mod output;
 mod paths;
 #[cfg(test)]
 mod plan_tests;

@@ -54,8 +54,8 @@ pub use schema::{
     KeyColumnSpec, LockEscalation, ReferentialAction, TableSpec, check_name,
 };
 pub use session::{
-    Granularity, LockHints, LockWait, LockWaiter, OpenStatement, ReadLock, ScanSpec, Session,
-    SessionSavepoint,
+    Followed, Granularity, LockHints, LockWait, LockWaiter, OpenStatement, ReadLock, ScanSpec,
+    Session, SessionSavepoint,
 };
 pub use table::{
     Check, Column, ForeignKey, Index, IndexKey, IndexKind, LeafRow, LeafRows, Number, NumberColumn,

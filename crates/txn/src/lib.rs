@@ -13,7 +13,9 @@
 //!    an undo that is interrupted and started again never undoes a record twice.
 //! 4. Space that a transaction's shorter rows left on their pages stays reserved for it until it ends: a
 //!    rollback never needs another page for them.
-//! 5. Locks are released only after the transaction's end is in the log (a commit: durable).
+//! 5. Locks are released only after the transaction's end is in the log (a commit: durable). Before a commit
+//!    is durable, only requests of writers may pass its locks of rows, and what such a transaction gives to
+//!    its client waits for the log (see `lock`, `early`).
 //!
 //! Proofs, by the invariant's number: 1: the pool asserts that a page is changed only after `begin_change`,
 //! and `mini` that its LSN grows; `log_commit` asserts that pages filled past the log are durable. 2:
@@ -21,7 +23,8 @@
 //! `a_rollback_in_a_full_log_asks_for_nothing_and_ends` (access). 3: `active` asserts that LSNs of a
 //! transaction grow and that nothing follows its end; `undo_chain` refuses a chain that does not lead back.
 //! 4: `room_is_owed_until_it_is_returned_or_its_transaction_ends`. 5: the mutation `early-release` fails the
-//! soak's scenes.
+//! soak's scenes; `woven_writers_pass_owners_that_leave_and_readers_do_not`, and the mutation
+//! `follower-unflushed` fails them, too.
 //!
 //! # What can fail
 //! [`TxnError`]. A failure after the log record was appended, or within a rollback, poisons the database: it

@@ -214,9 +214,30 @@ impl Transaction {
 
     /// Commits: returns once the commit record is durable. Locks are the caller's to release, after this.
     /// On an error the outcome is unknown until recovery.
-    pub fn commit(mut self) -> Result<Option<Lsn>, TxnError> {
+    pub fn commit(self) -> Result<Option<Lsn>, TxnError> {
+        self.commit_after(|_| ())
+    }
+
+    /// The same; while it waits for the log, other transactions may change the rows that `owner` has locked
+    /// ([`LockManager::leave`]).
+    pub fn commit_leaving(
+        self,
+        locks: &LockManager,
+        owner: &LockOwner,
+    ) -> Result<Option<Lsn>, TxnError> {
+        if self.store.log().is_temporary() {
+            return self.commit();
+        }
+        self.commit_after(|lsn| locks.leave(owner, lsn))
+    }
+
+    /// Commits, and calls `logged` once the commit record has its place in the log.
+    fn commit_after(mut self, logged: impl FnOnce(Lsn)) -> Result<Option<Lsn>, TxnError> {
         self.force()?;
         let lsn = self.log_commit()?;
+        if let Some(lsn) = lsn {
+            logged(lsn);
+        }
         if let Some(lsn) = lsn.filter(|_| !mutated(Mutation::AckBeforeFlush)) {
             self.store.log().flush_to(lsn)?;
             debug_assert!(

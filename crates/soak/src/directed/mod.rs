@@ -24,6 +24,8 @@
 //! 16. A backup has the pages that a load filled past the log when all files were copied.
 //! 17. A backup has the pages that its log changes and that were freed before it read the maps.
 //! 18. A backup has the log of the changes on its pages, committed or not.
+//! 19. What a transaction learns of a commit that waits for the log it learns when that is durable: the power
+//!     goes with its answer.
 
 mod backups;
 mod changed;
@@ -31,6 +33,7 @@ mod drops;
 mod ends;
 mod fence;
 mod files;
+mod following;
 mod latches;
 mod locks;
 mod log;
@@ -45,9 +48,13 @@ use std::sync::Arc;
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
 
 /// All scenes.
-pub const SCENES: [Scene; 18] = [
+pub const SCENES: [Scene; 19] = [
     ("two transactions wait for each other", locks::deadlock),
     ("commits in the order of a lock", locks::order_of_commits),
+    (
+        "what is learned of a commit",
+        following::learned_of_a_commit,
+    ),
     ("keys between those that were read", locks::guarded_gaps),
     ("a whole table and parts of it", locks::whole_table),
     ("pages of a dropped table", drops::pages_of_the_dropped),

@@ -155,7 +155,8 @@ impl Session {
         let before = self.swap_hints(scan.hints);
         let claimed = self.claim_unlocked(scan);
         self.unswap_hints(before);
-        self.end_failed(claimed)
+        let claimed = self.end_failed(claimed);
+        self.give(claimed)
     }
 
     fn claim_unlocked(&mut self, scan: &mut OpenScan) -> Result<Claim, EngineError> {

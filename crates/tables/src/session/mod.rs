@@ -8,14 +8,17 @@
 //!
 //! # The end of a transaction
 //! The end is in the log (a commit: durable) before anything else. Then changes of definitions become
-//! visible to all sessions, then locks are released, then the pages of what was dropped are freed.
+//! visible to all sessions, then locks are released, then the pages of what was dropped are freed. While a
+//! commit waits for the log, writers may pass its locks of rows: see `following`.
 
+mod following;
 mod hints;
 mod lock_hints;
 mod reader;
 mod scan_spec;
 mod transaction;
 
+pub use following::Followed;
 pub(crate) use hints::{Briefly, covers_rows};
 pub use lock_hints::{Granularity, LockHints, ReadLock};
 pub use reader::{LockWait, LockWaiter};
@@ -73,6 +76,8 @@ pub struct Session {
     whole_tables: bool,
     /// Whether calls are parts of one statement.
     in_statement: bool,
+    /// Where something else than its calls gives results to the client.
+    followed: Option<Arc<Followed>>,
     /// Of a session that reads a part of a scan: what waits for locks in its place.
     pub(crate) waiter: Option<Arc<dyn LockWaiter>>,
     /// The table that takes identity values by hand.
@@ -118,6 +123,7 @@ impl Session {
             locks_taken: 0,
             whole_tables: false,
             in_statement: false,
+            followed: None,
             waiter: None,
             identity_insert: None,
             row: RowBuffer::default(),
@@ -343,5 +349,6 @@ impl Drop for Session {
         if let Err(error) = self.roll_back_all() {
             tracing::warn!(session = self.id, %error, "the rollback of a session that ends failed");
         }
+        self.forget_followed();
     }
 }

@@ -116,6 +116,7 @@ impl Session {
     }
 
     fn roll_back_to(&mut self, to: SessionSavepoint) -> Result<(), EngineError> {
+        self.settle()?;
         let Some(txn) = &mut self.txn else {
             return Ok(());
         };
@@ -165,7 +166,14 @@ impl Session {
             };
         let committed = match delayed {
             true => txn.commit_delayed(),
+            false if self.ddl.is_empty() => txn.commit_leaving(&self.db.locks, &self.owner),
             false => txn.commit(),
+        };
+        // Its own record lies behind what it follows. Without one it has only read.
+        let committed = match committed {
+            Ok(None) => self.settle(),
+            Ok(Some(_)) => Ok(()),
+            Err(e) => Err(e.into()),
         };
         if committed.is_ok() && !self.ddl.is_empty() {
             self.db.catalog.publish(&self.ddl);
@@ -189,11 +197,13 @@ impl Session {
         let Some(txn) = self.txn.take() else {
             return Ok(());
         };
+        let settled = self.settle();
         self.owner.start_rollback();
         let undone = txn.rollback(&self.db.catalog);
         let made = self.ddl.roll_back(super::DdlMark::default());
         self.ddl.clear();
         self.let_go();
+        settled?;
         undone?;
         for unit in &made {
             self.db.catalog.free_unit(unit)?;
@@ -299,7 +309,8 @@ impl Session {
             };
         };
         let mark = self.mark(txn);
-        body(self).map_err(|e| self.fail(e, Some(mark)))
+        let result = body(self).map_err(|e| self.fail(e, Some(mark)));
+        self.give(result)
     }
 
     /// Undoes a statement that failed, or the whole transaction.
@@ -340,6 +351,7 @@ impl Session {
         &mut self,
         result: Result<T, EngineError>,
     ) -> Result<T, EngineError> {
+        let result = self.give(result);
         if self.txn.is_none() {
             self.let_go();
         }

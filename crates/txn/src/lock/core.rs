@@ -9,6 +9,7 @@ use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::time::{Moment, WallTime};
 
 use super::isolation::Isolation;
+use super::leave::Leave;
 use super::notes::Notes;
 use super::report::DeadlockReport;
 
@@ -55,6 +56,8 @@ pub(super) struct OwnerCore {
     pub(super) signal: Condvar,
     /// Locks that the lock table does not have.
     pub(super) notes: Mutex<Notes>,
+    /// The end of its transaction, and the ends that it follows.
+    pub(super) leave: Leave,
 }
 
 impl OwnerCore {
@@ -74,6 +77,7 @@ impl OwnerCore {
             outcome: Mutex::new(None),
             signal: Condvar::new(),
             notes: Mutex::default(),
+            leave: Leave::default(),
         }
     }
 

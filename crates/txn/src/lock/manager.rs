@@ -49,6 +49,7 @@ impl Table {
     pub(super) fn release_everything(&self, owner: &LockOwner) {
         let mut locks = owner.locks.lock();
         locks.clear(|held| self.release_one(&owner.core, &held));
+        owner.core.leave.end();
         debug_assert!(
             locks.entries().is_empty(),
             "an owner that ends holds nothing"
@@ -69,8 +70,19 @@ impl Table {
         }
         let stake = self.strong.stake(*hash, resource, None, wanted.mode);
         let mut shard = self.shard_for(&stake, *hash, resource);
-        let request = match shard.acquire(*hash, resource, owner.core.id, wanted.mode) {
-            Asked::Granted(request) => request,
+        let id = owner.core.id;
+        shard.asked += 1;
+        let mut asked = shard.acquire(*hash, resource, id, wanted.mode);
+        if let Asked::Blocked(head) = asked
+            && self.mark_leaving(&mut shard, head, id, wanted.mode)
+        {
+            asked = shard.acquire(*hash, resource, id, wanted.mode);
+        }
+        let request = match asked {
+            Asked::Granted(request) => {
+                self.note_grant(&owner.core, &shard, request);
+                request
+            }
             Asked::Full => return Err(LockError::OutOfLocks),
             Asked::Blocked(head) => {
                 let granted = self.block(owner, shard, head, wanted, timeout)?;
@@ -106,7 +118,14 @@ impl Table {
             let stake = self.strong.stake(hash, &resource, Some(held.mode), target);
             let mut shard = self.shard_for(&stake, hash, &resource);
             let request = self.settle(&owner.core, &mut shard, locks.get_mut(at));
-            if let Err(head) = shard.convert(request, target) {
+            shard.asked += 1;
+            let mut refused = shard.convert(request, target).err();
+            if let Some(head) = refused
+                && self.mark_leaving(&mut shard, head, owner.core.id, target)
+            {
+                refused = shard.convert(request, target).err();
+            }
+            if let Some(head) = refused {
                 let wanted = Request {
                     hash,
                     resource,
@@ -115,6 +134,8 @@ impl Table {
                     instant: false,
                 };
                 self.block(owner, shard, head, &wanted, timeout)?;
+            } else {
+                self.note_grant(&owner.core, &shard, request);
             }
             stake.keep();
             self.writers.came(hash, &resource, target);
@@ -221,6 +242,10 @@ impl LockManager {
             Arc::ptr_eq(&self.table, &owner.table),
             "an owner of another lock manager"
         );
+        debug_assert!(
+            !owner.core.leave.is_leaving(),
+            "an owner that leaves requests nothing"
+        );
         let hash = resource.hash();
         let mut locks = owner.locks.lock();
         if let Some(at) = locks.find(hash, &resource) {
@@ -284,8 +309,10 @@ impl LockManager {
         true
     }
 
-    /// Whether a request would be granted right now. Never waits and leaves no trace: for readers that hold a
-    /// page latch. If it returns `false`, release the latch and use [`LockManager::lock_instant`].
+    /// Whether a request would be granted right now, whatever its mode, if no owner left (see `early`). Never
+    /// waits and leaves no trace: for readers that hold a page latch. If it returns `false`, release the
+    /// latch
+    /// and use [`LockManager::lock_instant`].
     pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {
         debug_assert!(resource.accepts(mode), "{mode} on {resource}");
         let hash = resource.hash();
@@ -334,7 +361,8 @@ impl LockManager {
         !self.table.writers.any(hash) && shard.probe(hash, &object, own, LockMode::S).is_ok()
     }
 
-    /// Waits until a request could be granted; the owner doesn't hold it then.
+    /// Waits until a request could be granted, with no lock of an owner that leaves in its way; the owner
+    /// doesn't hold it then.
     pub fn lock_instant(
         &self,
         owner: &LockOwner,
@@ -458,6 +486,7 @@ impl LockManager {
         } else {
             locks.clear(release);
         }
+        owner.core.leave.end();
         debug_assert!(
             locks.entries().iter().all(|held| held.session),
             "only locks of the session outlive a transaction"

@@ -5,11 +5,13 @@
 //! it, a page, an object, a database, a name), in one of SQL Server's 21 modes.
 //!
 //! # Invariants
-//! 1. All modes granted on a resource to different owners are compatible.
+//! 1. All modes granted on a resource to different owners are compatible, except U and X locks of rows and
+//!    keys past those of an owner whose commit record is in the log and not yet durable (see `early`).
 //! 2. An owner has at most one granted request on a resource: further ones join into one mode (the
 //!    supremum).
 //! 3. No owner waits for a request that could be granted. Arrivals are granted in order, except that one may
-//!    pass those it doesn't conflict with; owners that convert a mode they hold go before arrivals.
+//!    pass those it doesn't conflict with; owners that convert a mode they hold go before arrivals. Requests
+//!    that readers have let pass often enough wait for these.
 //! 4. A deadlock ends by a victim, in bounded time. There is no victim without a real cycle.
 //! 5. A failed request changes nothing: what was held before is still held.
 //! 6. A lock or unlock without contention allocates nothing once the tables have grown.
@@ -20,7 +22,8 @@
 //!    the owner notes the lock itself, under a latch that no other owner contends for (see `weak`). The
 //!    request is done.
 //! 3. The shard of the resource's hash, under its latch: find or create the head; compare the wanted mode's
-//!    conflict mask with the masks of modes granted and waited for. No conflict: granted.
+//!    conflict mask with the masks of modes granted and waited for. No conflict: granted. A request for U or
+//!    X of a row marks the locks in its way whose owners leave, and compares again.
 //! 4. Otherwise queue, release the latch, begin a wait of type `LCK_M_mode`, and sleep. A thread that
 //!    releases or weakens a lock grants the waiters that it can, records the time of the grant, and wakes
 //!    them.
@@ -40,15 +43,18 @@
 
 mod core;
 mod deadlock;
+mod early;
 mod error;
 mod escalation;
 mod held;
 mod isolation;
+mod leave;
 mod manager;
 mod mode;
 mod notes;
 mod owner;
 mod owners;
+mod passing;
 mod printed;
 mod report;
 mod resource;
@@ -61,6 +67,7 @@ mod view;
 mod wait;
 mod weak;
 
+pub use early::Follower;
 pub use error::{Granted, LockError};
 pub use escalation::Escalation;
 pub use isolation::Isolation;

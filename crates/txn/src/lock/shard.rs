@@ -5,9 +5,12 @@
 //!
 //! # Invariants
 //! 1. A head exists exactly while it has a granted request or a waiter.
-//! 2. `mask` has the bit of each granted mode; `waiting` that of each mode that an owner waits for.
-//! 3. All granted modes of one head are compatible with each other.
-//! 4. No owner waits for a request that could be granted: `pump` runs after each removal and each downgrade.
+//! 2. `mask` has the bit of each granted mode that is not marked, `left.mask` that of each marked one;
+//!    `waiting` has that of each mode that an owner waits for.
+//! 3. All granted modes of one head are compatible with each other, except that a marked one, whose owner
+//!    leaves, need not be compatible with those granted after it (see `left`).
+//! 4. No owner waits for a request that could be granted: `pump` runs after each removal, each downgrade and
+//!    each mark that an owner sets on its own locks.
 
 use std::sync::Arc;
 
@@ -16,9 +19,11 @@ use furrow_io::time::Moment;
 
 use super::core::{Outcome, OwnerCore, Place};
 use super::mode::{LockMode, MODE_COUNT};
+use super::passing::Left;
 use super::resource::Resource;
 use super::timeout::Timeout;
 
+mod left;
 mod seen;
 
 pub(super) use seen::SeenKind;
@@ -50,6 +55,7 @@ struct Head {
     first: u32,
     mask: u32,
     waiting: u32,
+    left: Left,
     queue: Option<Box<Queue>>,
     counts: [u32; MODE_COUNT],
 }
@@ -63,6 +69,8 @@ struct Request {
     /// Next request of the head, or of the free list.
     next: u32,
     mode: LockMode,
+    /// Whether it is marked: its owner leaves.
+    left: bool,
 }
 
 /// The waiters of a head: those that already hold a mode of it go first.
@@ -153,7 +161,6 @@ impl Shard {
         owner: u32,
         mode: LockMode,
     ) -> Asked {
-        self.asked += 1;
         if self.live_requests >= self.limit {
             return Asked::Full;
         }
@@ -161,9 +168,11 @@ impl Shard {
             NIL => self.new_head(hash, resource),
             found => {
                 let held = &self.heads[found as usize];
-                if (held.mask | held.waiting) & mode.conflict_mask() != 0 {
+                let ahead = held.waiting;
+                if (held.mask | ahead) & mode.conflict_mask() != 0 || self.is_stopped(found, mode) {
                     return Asked::Blocked(found);
                 }
+                self.count_passed(found, mode, ahead);
                 found
             }
         };
@@ -189,17 +198,18 @@ impl Shard {
     /// Changes a granted request to the stronger `target` when no other lock is in the way; otherwise returns
     /// the head.
     pub(super) fn convert(&mut self, request: u32, target: LockMode) -> Result<(), u32> {
-        self.asked += 1;
         let Request { head, mode, .. } = self.requests[request as usize];
-        if self.mask_of_others(head, Some(mode)) & target.conflict_mask() != 0 {
+        if self.mask_of_others(head, Some(mode)) & target.conflict_mask() != 0
+            || self.is_conversion_stopped(head, target)
+        {
             return Err(head);
         }
         self.set_mode(request, target);
         Ok(())
     }
 
-    /// Whether a request for `mode` by an owner that holds `own` would be granted now; else the head that
-    /// refuses it.
+    /// Whether a request for `mode` by an owner that holds `own` would be granted now, if no owner left; else
+    /// the head that refuses it.
     #[inline]
     pub(super) fn probe(
         &self,
@@ -217,7 +227,8 @@ impl Shard {
         } else {
             0
         };
-        let others = self.mask_of_others(head, own) | queue_counts;
+        let left = self.heads[head as usize].left.mask;
+        let others = self.mask_of_others(head, own) | left | queue_counts;
         if others & mode.conflict_mask() == 0 {
             Ok(())
         } else {
@@ -271,6 +282,7 @@ impl Shard {
             prev,
             next,
             mode,
+            left,
             ..
         } = self.requests[request as usize];
         debug_assert!(self.live_requests > 0, "a request is released once");
@@ -284,7 +296,10 @@ impl Shard {
         self.requests[request as usize].next = self.free_request;
         self.free_request = request;
         self.live_requests -= 1;
-        self.head_mut(head).forget_mode(mode);
+        match left {
+            true => self.head_mut(head).left.forget(mode),
+            false => self.head_mut(head).forget_mode(mode),
+        }
         if self.heads[head as usize].queue.is_some() {
             self.pump(head, wakes);
         } else if next == NIL && prev == NIL {
@@ -307,18 +322,26 @@ impl Shard {
 
     fn set_mode(&mut self, request: u32, mode: LockMode) {
         let Request {
-            head, mode: before, ..
+            head,
+            mode: before,
+            left,
+            ..
         } = self.requests[request as usize];
+        debug_assert!(!left, "an owner that leaves changes no lock");
         debug_assert!(
             self.mask_of_others(head, Some(before)) & mode.conflict_mask() == 0,
             "granted modes go together"
+        );
+        debug_assert!(
+            before.covers(mode) || !self.is_conversion_stopped(head, mode),
+            "only modes that pass go with marked locks"
         );
         self.head_mut(head).forget_mode(before);
         self.head_mut(head).note_mode(mode);
         self.requests[request as usize].mode = mode;
     }
 
-    /// The modes granted to others than the owner that holds `own`.
+    /// The modes granted to others than the owner that holds `own`, without those of marked locks.
     fn mask_of_others(&self, head: u32, own: Option<LockMode>) -> u32 {
         let head = &self.heads[head as usize];
         match own {
@@ -340,7 +363,9 @@ impl Shard {
             let own = waiter
                 .request
                 .map(|request| self.requests[request as usize].mode);
-            if self.mask_of_others(head, own) & waiter.target.conflict_mask() == 0 {
+            if self.mask_of_others(head, own) & waiter.target.conflict_mask() == 0
+                && !self.is_waiter_stopped(head, waiter, ahead)
+            {
                 let waiter = queue.converting.remove(at);
                 self.grant_waiter(head, &waiter, wakes);
             } else {
@@ -351,7 +376,10 @@ impl Shard {
         let arriving = std::mem::take(&mut queue.arriving);
         for waiter in arriving {
             let in_the_way = self.heads[head as usize].mask | ahead;
-            if in_the_way & waiter.target.conflict_mask() == 0 {
+            if in_the_way & waiter.target.conflict_mask() == 0
+                && !self.is_waiter_stopped(head, &waiter, ahead)
+            {
+                self.count_passed(head, waiter.target, ahead);
                 self.grant_waiter(head, &waiter, wakes);
             } else {
                 ahead |= waiter.target.bit();
@@ -359,6 +387,7 @@ impl Shard {
             }
         }
         self.head_mut(head).waiting = ahead;
+        self.reset_passed(head, ahead);
         debug_assert_eq!(
             ahead == 0,
             queue.converting.is_empty() && queue.arriving.is_empty(),
@@ -380,6 +409,9 @@ impl Shard {
             }
             (false, None) => Some(self.grant_new(head, waiter.core.id, waiter.target)),
         };
+        if let Some(request) = granted {
+            self.note_grant(request, &waiter.core);
+        }
         waiter
             .core
             .end_wait(Outcome::Granted(granted, Moment::now()));
@@ -393,6 +425,10 @@ impl Shard {
                 || self.heads[head as usize].mask & mode.conflict_mask() == 0,
             "granted modes go together"
         );
+        debug_assert!(
+            !self.is_conversion_stopped(head, mode),
+            "only modes that pass go with marked locks"
+        );
         let next = self.heads[head as usize].first;
         let request = Request {
             owner,
@@ -400,6 +436,7 @@ impl Shard {
             prev: NIL,
             next,
             mode,
+            left: false,
         };
         let number = match self.free_request {
             NIL => {
@@ -452,7 +489,7 @@ impl Shard {
                 let head = &mut self.heads[free as usize];
                 self.free_head = head.next;
                 debug_assert!(
-                    head.mask == 0 && head.queue.is_none(),
+                    head.mask == 0 && head.left.mask == 0 && head.queue.is_none(),
                     "a freed head has no modes and no queue"
                 );
                 (head.resource, head.hash, head.next) = (*resource, hash, next);
@@ -467,7 +504,8 @@ impl Shard {
     fn drop_head(&mut self, head: u32) {
         let Head { hash, next, .. } = self.heads[head as usize];
         debug_assert!(
-            self.heads[head as usize].first == NIL && self.heads[head as usize].mask == 0,
+            self.heads[head as usize].first == NIL
+                && self.heads[head as usize].mask | self.heads[head as usize].left.mask == 0,
             "a head goes with its last request"
         );
         let bucket = hash as usize & (self.buckets.len() - 1);
@@ -515,6 +553,7 @@ impl Head {
             first: NIL,
             mask: 0,
             waiting: 0,
+            left: Left::default(),
             queue: None,
             counts: [0; MODE_COUNT],
         }

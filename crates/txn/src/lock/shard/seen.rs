@@ -1,6 +1,8 @@
 //! What views and the deadlock search read of a shard, and the check of its invariants.
 
 use super::{LockMode, NIL, Request, Resource, Shard, Waiter};
+#[cfg(test)]
+use crate::lock::passing::passes;
 
 /// A granted request or a waiter, as views and the deadlock search see it.
 #[derive(Debug, Clone)]
@@ -8,6 +10,8 @@ pub(in crate::lock) struct Seen {
     pub(in crate::lock) owner: u32,
     pub(in crate::lock) mode: LockMode,
     pub(in crate::lock) kind: SeenKind,
+    /// Whether it is granted and its owner leaves.
+    pub(in crate::lock) left: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,12 +43,17 @@ impl Shard {
         let mut at = self.heads[head as usize].first;
         while at != NIL {
             let Request {
-                owner, mode, next, ..
+                owner,
+                mode,
+                next,
+                left,
+                ..
             } = self.requests[at as usize];
             out.push(Seen {
                 owner,
                 mode,
                 kind: SeenKind::Granted,
+                left,
             });
             at = next;
         }
@@ -58,6 +67,7 @@ impl Shard {
                     owner: w.core.id,
                     mode: w.target,
                     kind,
+                    left: false,
                 }));
             }
         }
@@ -76,7 +86,8 @@ impl Shard {
 
     /// The requests for which a request of `owner` for `target` waits: others that are granted a conflicting
     /// mode and, if the owner holds nothing here itself, conflicting waiters ahead of it. For an owner that
-    /// isn't queued the whole queue is ahead.
+    /// isn't queued the whole queue is ahead. Marked locks are among them, last: a request that may pass them
+    /// has none else only if it has to let readers go first. Their owners wait for nothing.
     pub(in crate::lock) fn blockers(&self, head: u32, owner: u32, target: LockMode) -> Vec<Seen> {
         let seen = self.seen(head);
         let holds = |s: &Seen| s.owner == owner && s.kind == SeenKind::Granted;
@@ -90,7 +101,9 @@ impl Shard {
                 && !target.compatible(s.mode)
                 && (s.kind == SeenKind::Granted || !is_holder)
         };
-        seen.into_iter().take(end).filter(in_the_way).collect()
+        let mut blockers: Vec<Seen> = seen.into_iter().take(end).filter(in_the_way).collect();
+        blockers.sort_by_key(|seen| seen.left);
+        blockers
     }
 }
 
@@ -121,18 +134,25 @@ impl Shard {
                 .filter(|s| s.kind == SeenKind::Granted)
                 .collect();
             requests += granted.len();
-            let mut mask = 0;
+            let (mut mask, mut left) = (0, 0);
             for (at, a) in granted.iter().enumerate() {
-                mask |= a.mode.bit();
+                match a.left {
+                    true => left |= a.mode.bit(),
+                    false => mask |= a.mode.bit(),
+                }
                 for b in &granted[..at] {
                     assert!(a.owner != b.owner, "granted twice to one owner");
-                    assert!(a.mode.compatible(b.mode), "{} beside {}", a.mode, b.mode);
+                    let passed =
+                        |left: &Seen, other: &Seen| left.left && passes(&head.resource, other.mode);
+                    let together = a.mode.compatible(b.mode) || passed(a, b) || passed(b, a);
+                    assert!(together, "{} beside {}", a.mode, b.mode);
                 }
             }
-            assert_eq!(mask, head.mask);
+            assert_eq!((mask, left), (head.mask, head.left.mask));
             let waiting = seen.iter().filter(|s| s.kind != SeenKind::Granted);
             let waiting_mask = waiting.clone().fold(0, |all, s| all | s.mode.bit());
             assert_eq!(waiting_mask, head.waiting);
+            self.check_queue(number);
             for waiter in waiting {
                 let blockers = self.blockers(number, waiter.owner, waiter.mode);
                 assert!(
@@ -145,5 +165,27 @@ impl Shard {
         });
         assert_eq!(heads, self.live_heads);
         assert_eq!(requests, self.live_requests);
+    }
+
+    /// No waiter is left that could be granted.
+    fn check_queue(&self, head: u32) {
+        let Some(queue) = &self.heads[head as usize].queue else {
+            return;
+        };
+        let mut ahead = 0;
+        for waiter in queue.converting.iter().chain(&queue.arriving) {
+            let own = waiter
+                .request
+                .map(|request| self.requests[request as usize].mode);
+            let queued = if own.is_none() { ahead } else { 0 };
+            let in_the_way =
+                (self.mask_of_others(head, own) | queued) & waiter.target.conflict_mask();
+            assert!(
+                in_the_way != 0 || self.is_waiter_stopped(head, waiter, ahead),
+                "{} could be granted",
+                waiter.target
+            );
+            ahead |= waiter.target.bit();
+        }
     }
 }

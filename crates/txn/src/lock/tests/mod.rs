@@ -2,6 +2,7 @@
 
 mod cost;
 mod deadlocks;
+mod early;
 mod escalation;
 mod held;
 mod queue;

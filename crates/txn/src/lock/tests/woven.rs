@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use furrow_format::TxnId;
+use furrow_format::{Lsn, TxnId};
 use furrow_io::sync::Mutex;
 use furrow_io::time::Moment;
 use furrow_io::weave::{explore, together};
@@ -235,5 +235,86 @@ fn woven_readers_of_whole_pages_see_nothing_that_is_not_committed() {
         }));
         together(bodies);
         assert!(is_empty(&manager));
+    });
+}
+
+/// A row and a log: numbers of commits in place of both.
+#[derive(Default)]
+struct Ledger {
+    /// The last commit, or the change under way, of the row.
+    row: AtomicU64,
+    tail: AtomicU64,
+    durable: Mutex<u64>,
+}
+
+impl Ledger {
+    fn flush_to(&self, lsn: u64) {
+        let mut durable = self.durable.lock();
+        *durable = lsn.max(*durable);
+    }
+
+    fn is_durable(&self, lsn: u64) -> bool {
+        lsn <= *self.durable.lock()
+    }
+
+    fn write(&self, manager: &LockManager, me: &LockOwner, dice: &mut Dice) {
+        if dice.below(2) == 0 {
+            drop(manager.lock(me, key(1), U, Timeout::Forever));
+        }
+        drop(manager.lock(me, key(1), X, Timeout::Forever));
+        let before = self.row.load(Ordering::SeqCst);
+        let followed = me.followed().map_or(0, |lsn| lsn.0);
+        assert!(
+            before <= followed || self.is_durable(before),
+            "commit {before} is followed or durable"
+        );
+        if dice.below(3) == 0 {
+            // A rollback: what is restored was durable before.
+            self.row.store(u64::MAX, Ordering::SeqCst);
+            self.flush_to(followed);
+            self.row.store(before, Ordering::SeqCst);
+        } else {
+            let lsn = self.tail.fetch_add(1, Ordering::SeqCst) + 1;
+            self.row.store(lsn, Ordering::SeqCst);
+            manager.leave(me, Lsn(lsn));
+            self.flush_to(lsn);
+        }
+        manager.release_all(me);
+    }
+
+    fn read(&self, manager: &LockManager, me: &LockOwner) {
+        drop(manager.lock(me, key(1), S, Timeout::Forever));
+        let seen = self.row.load(Ordering::SeqCst);
+        assert!(self.is_durable(seen), "commit {seen} was read too early");
+        assert_eq!(me.followed(), None, "readers follow no commit");
+        manager.release_all(me);
+    }
+}
+
+#[test]
+fn woven_writers_pass_owners_that_leave_and_readers_do_not() {
+    explore("owners that leave", SCHEDULES, |seed| {
+        let report = |report: &_| panic!("a false deadlock:\n{report}");
+        let manager = Arc::new(LockManager::new(config(), report));
+        let ledger = Arc::new(Ledger::default());
+        let began = Moment::now();
+        let mut bodies: Vec<Box<dyn FnOnce() + Send>> = Vec::new();
+        for n in 0..4 {
+            let (manager, ledger) = (Arc::clone(&manager), Arc::clone(&ledger));
+            let mut dice = Dice::seeded(seed ^ n << 48);
+            bodies.push(Box::new(move || {
+                let me = owner(&manager, 51 + n as i32);
+                for round in 0..2 {
+                    me.begin(TxnId(n << 32 | round), Isolation::ReadCommitted);
+                    match n {
+                        3 => ledger.read(&manager, &me),
+                        _ => ledger.write(&manager, &me, &mut dice),
+                    }
+                }
+            }));
+        }
+        together(bodies);
+        assert!(is_empty(&manager));
+        assert!(began.elapsed() < NEVER, "no request waits for a sleeper");
     });
 }
