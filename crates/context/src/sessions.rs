@@ -147,11 +147,10 @@ impl Sessions {
         &self.followed
     }
 
-    /// Called before several databases commit: what one of them commits may depend on a commit that another
-    /// one's session follows, and their logs are flushed one after the other.
+    /// Called before several databases commit, one after the other: what one of them commits may depend on a
+    /// commit that another one's session follows. tempdb shows it at once.
     fn settle_across(&self) -> Result<()> {
-        let lasting = |seat: &&Seat| seat.session.database().name() != TEMPDB;
-        if self.seats.len() > 1 && self.seats.iter().filter(lasting).count() > 1 {
+        if self.seats.len() > 1 && self.followed.is_any() {
             self.followed.settle()?;
         }
         Ok(())
@@ -388,7 +387,8 @@ impl Sessions {
     /// Ends the statement: outside of a transaction it is committed.
     pub(crate) fn finish_statement(&mut self) -> Result<()> {
         self.in_statement = false;
-        let mut failed = self.settle_across().err();
+        let commits = self.count == 0;
+        let mut failed = commits.then(|| self.settle_across().err()).flatten();
         for seat in self.seats.iter_mut().chain(&mut self.aside) {
             if let Some(statement) = seat.statement.take() {
                 let done = match failed {

@@ -152,7 +152,17 @@ impl House {
     /// While a commit of `UPDATE t SET v = 1` waits for the log, another connection runs a batch, until both
     /// have the row's lock. Returns what each got.
     fn follow(&self, batch: &str) -> (Kept, (BatchEnd, Kept, u32)) {
-        let (mut first, mut second) = (self.connect(), self.connect());
+        self.follow_by(&mut self.connect(), batch, || ())
+    }
+
+    /// The same by this connection; `meanwhile` is called before the log is written.
+    fn follow_by(
+        &self,
+        second: &mut Connection,
+        batch: &str,
+        meanwhile: impl FnOnce(),
+    ) -> (Kept, (BatchEnd, Kept, u32)) {
+        let mut first = self.connect();
         self.gate.close();
         scope(|s| {
             let _opens = Opens(Arc::clone(&self.gate));
@@ -172,6 +182,7 @@ impl House {
             self.until_writers(2);
             // Time for the batch to give something away.
             sleep(Duration::from_millis(20));
+            meanwhile();
             self.gate.open();
             (committing.join().unwrap(), following.join().unwrap())
         })
@@ -229,4 +240,35 @@ fn an_open_transaction_a_rollback_and_a_print_wait_for_the_commit_that_they_foll
         assert_eq!((first.counts.len(), early), (1, 0), "{batch}: {second:?}");
         assert_eq!(values(&house), [Value::Int(1)], "{batch}");
     }
+}
+
+#[test]
+fn a_delayed_commit_that_follows_one_is_made_durable_with_it() {
+    let house = House::new();
+    let allowed = "ALTER DATABASE d SET DELAYED_DURABILITY = ALLOWED";
+    run(&mut house.connect(), allowed);
+    let batch = "DECLARE @v INT; BEGIN TRAN; UPDATE t SET @v = v = v + 10 WHERE id = 1; \
+                 COMMIT WITH (DELAYED_DURABILITY = ON); SELECT @v";
+    let (_, (end, second, early)) = house.follow(batch);
+    assert_eq!((end.worst_level, early), (0, 0));
+    assert_eq!(second.sets[0].rows, [[Value::Int(11)]]);
+}
+
+#[test]
+fn tempdb_shows_nothing_of_a_transaction_that_follows_a_commit_elsewhere() {
+    let house = House::new();
+    let mut second = house.server.connect().unwrap();
+    run(&mut second, "USE tempdb; CREATE TABLE ##g (v INT)");
+    let batch = "SET NOCOUNT ON; DECLARE @v INT; BEGIN TRAN; INSERT ##g VALUES (0); \
+                 UPDATE d.dbo.t SET @v = v = v + 10 WHERE id = 1; UPDATE ##g SET v = @v; COMMIT";
+    let seen = || {
+        let mut third = house.server.connect().unwrap();
+        let count = "SELECT COUNT(*) FROM ##g WITH (READPAST) WHERE v > 0";
+        let kept = run(&mut third, count);
+        assert_eq!(kept.sets[0].rows, [[Value::Int(0)]]);
+    };
+    let (_, (end, _, early)) = house.follow_by(&mut second, batch, seen);
+    assert_eq!((end.worst_level, early), (0, 0));
+    let kept = run(&mut second, "SELECT v FROM ##g");
+    assert_eq!(kept.sets[0].rows, [[Value::Int(11)]]);
 }

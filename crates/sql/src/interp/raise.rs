@@ -87,6 +87,8 @@ pub(super) fn raiserror(run: &mut Run<'_>, written: &Raiserror) -> Result<()> {
     let level = u8::try_from(level).unwrap_or(0);
     let message = Message::custom(number, level, u8::try_from(state).unwrap_or(1), &text);
     if option("LOG") {
+        // Others may read it at once.
+        run.cx.sessions.followed().settle()?;
         let source = Source::Spid(run.cx.sessions.id());
         let log = run.cx.server.instance().error_log();
         log.write_message(source, &message);

@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::schema::LockEscalation;
 use crate::table::Table;
 use furrow_access::AccessError;
-use furrow_format::{DelayedDurability, TxnId};
+use furrow_format::{DelayedDurability, Lsn, TxnId};
 use furrow_io::mutation::{Mutation, linger, mutated};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::{Escalation, LockError};
@@ -157,8 +157,11 @@ impl Session {
             }
             linger(!self.ddl.is_empty());
         }
-        // Changes of definitions are always made durable: pages that they give up are used again.
+        // Changes of definitions are always made durable: pages that they give up are used again. So is what
+        // follows a commit: the client may not know of it before that commit is durable.
+        let followed = self.owner.followed();
         let delayed = self.ddl.is_empty()
+            && followed.is_none()
             && match self.db.durability.get() {
                 DelayedDurability::Disabled => false,
                 DelayedDurability::Allowed => self.delayed,
@@ -185,6 +188,7 @@ impl Session {
         };
         self.ddl.clear();
         self.let_go();
+        self.follow_on(followed.filter(|_| committed.is_err()));
         committed?;
         for unit in &dropped {
             self.db.catalog.free_unit(unit)?;
@@ -198,17 +202,27 @@ impl Session {
             return Ok(());
         };
         let settled = self.settle();
+        let followed = self.owner.followed();
         self.owner.start_rollback();
         let undone = txn.rollback(&self.db.catalog);
         let made = self.ddl.roll_back(super::DdlMark::default());
         self.ddl.clear();
         self.let_go();
+        self.follow_on(followed.filter(|_| settled.is_err()));
         settled?;
         undone?;
         for unit in &made {
             self.db.catalog.free_unit(unit)?;
         }
         Ok(())
+    }
+
+    /// A commit that the transaction followed did not become durable: results that depend on it and were held
+    /// back stay with the session.
+    fn follow_on(&self, followed: Option<Lsn>) {
+        if let Some(lsn) = followed {
+            self.owner.follow_on(lsn);
+        }
     }
 
     /// Gives up locks and announcements.

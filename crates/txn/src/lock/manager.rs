@@ -311,8 +311,7 @@ impl LockManager {
 
     /// Whether a request would be granted right now, whatever its mode, if no owner left (see `early`). Never
     /// waits and leaves no trace: for readers that hold a page latch. If it returns `false`, release the
-    /// latch
-    /// and use [`LockManager::lock_instant`].
+    /// latch and use [`LockManager::lock_instant`].
     pub fn try_instant(&self, owner: &LockOwner, resource: Resource, mode: LockMode) -> bool {
         debug_assert!(resource.accepts(mode), "{mode} on {resource}");
         let hash = resource.hash();
