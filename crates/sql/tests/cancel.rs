@@ -90,7 +90,7 @@ const LONG: &[&str] = &[
     "SELECT COUNT(*) FROM s a JOIN $BIG ON x.k = a.n",
     "SELECT COUNT(*) FROM $BIG JOIN s a ON x.k = -a.n",
     "SELECT COUNT(*) FROM s a JOIN s b ON a.one = b.one JOIN s c ON c.one = b.one AND a.n + c.n = -1",
-    "SELECT COUNT(*) FROM s a JOIN (SELECT b.one, b.n FROM s b, s c) x ON a.one = x.one AND x.n = -a.n",
+    "SELECT COUNT(*) FROM s a JOIN (SELECT b.one, b.n FROM s b, s c, s d) x ON a.one = x.one AND x.n = -a.n",
     "SELECT COUNT(*) FROM s a FULL JOIN $BIG ON x.k = -a.n",
     // Rows kept: sorts, groups, sets.
     "SELECT k FROM $BIG ORDER BY t, k DESC",
