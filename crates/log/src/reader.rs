@@ -74,6 +74,8 @@ pub struct LogScan {
     /// The device's error where it could not read. Such a place counts as no block, unless a block must be
     /// there.
     unreadable: Option<IoError>,
+    /// The block that `read` has read last.
+    looked_up: Option<ReadBlock>,
 }
 
 impl LogScan {
@@ -116,6 +118,7 @@ impl LogScan {
             at: 0,
             slot: 0,
             unreadable: None,
+            looked_up: None,
         };
         scan.seqs = scan.find_seqs()?;
         if !scan.load_next_block()? {
@@ -283,14 +286,22 @@ impl LogScan {
         }
     }
 
-    /// Reads one record anywhere in the log that is still there.
-    pub fn read(&self, lsn: Lsn) -> Result<OwnedRecord, LogError> {
+    /// Reads one record anywhere in the log that is still there. Its block stays in memory for the next call.
+    pub fn read(&mut self, lsn: Lsn) -> Result<OwnedRecord, LogError> {
         let missing = || LogError::Missing(lsn);
-        let (start, size) = self.place(lsn.vlf()).ok_or_else(missing)?;
-        let offset = u64::from(lsn.block()) * SECTOR as u64;
-        let room = size.checked_sub(offset).ok_or_else(missing)?;
-        let block = read_block(&*self.file, start + offset, room, self.directory.log_id())?;
-        find_record(&block.ok_or_else(missing)?, lsn).ok_or_else(missing)
+        let base = Lsn(lsn.0 & !u64::from(Lsn::MAX_SLOT));
+        let known = self.looked_up.as_ref();
+        if known.is_none_or(|block| block.header.lsn != base) {
+            let (start, size) = self.place(lsn.vlf()).ok_or_else(missing)?;
+            let offset = u64::from(lsn.block()) * SECTOR as u64;
+            let room = size.checked_sub(offset).ok_or_else(missing)?;
+            let log_id = self.directory.log_id();
+            self.looked_up = read_block(&*self.file, start + offset, room, log_id)?;
+        }
+        let block = self.looked_up.as_ref().ok_or_else(missing)?;
+        let found = find_record(block, lsn).ok_or_else(missing)?;
+        debug_assert_eq!(found.lsn, lsn, "a record lies at its LSN");
+        Ok(found)
     }
 
     pub(crate) fn into_parts(self) -> (Arc<dyn File>, Directory, Vec<u32>, LogEnd) {

@@ -209,24 +209,47 @@ fn read_log(file: Arc<dyn File>, binding: [u8; 16]) -> Result<ReadLog, RecoveryE
     })
 }
 
-/// Reads all records that recovery needs, and changes nothing: an error where recovery would lack one.
+/// Reads all records that recovery reads, and changes nothing: an error where recovery would lack one.
+/// Between the first record of a loser and the redo point, those are the loser's alone.
 pub fn look(file: &Arc<dyn File>, binding: [u8; 16]) -> Result<LogSpan, RecoveryError> {
     let read = read_log(Arc::clone(file), binding)?;
-    let first = read.losers.iter().map(|loser| loser.first).min();
-    let oldest = first.unwrap_or(Lsn::MAX).min(read.span.redo_point);
+    let span = read.span;
+    let mut scan = LogScan::open(Arc::clone(file), binding, span.redo_point)?;
     debug_assert!(
-        oldest <= read.span.redo_point && read.span.checkpoint <= read.span.end,
+        span.redo_point <= span.end && span.checkpoint <= span.end,
         "recovery reads from there to the end"
     );
-    let mut scan = LogScan::open(Arc::clone(file), binding, oldest)?;
     let mut last = Lsn::ZERO;
-    while last < read.span.end {
+    while last < span.end {
         let record = scan.next_record()?;
-        let next = record.ok_or(LogError::Missing(read.span.end))?.lsn;
+        let next = record.ok_or(LogError::Missing(span.end))?.lsn;
         debug_assert!(last < next, "records follow each other");
         last = next;
     }
-    Ok(read.span)
+    for loser in &read.losers {
+        look_back(&mut scan, loser)?;
+    }
+    Ok(span)
+}
+
+/// Reads the records of a loser, newest first, as undo does.
+fn look_back(scan: &mut LogScan, loser: &Loser) -> Result<(), RecoveryError> {
+    debug_assert!(loser.first <= loser.last, "a transaction leads forward");
+    let mut lsn = loser.last;
+    while lsn > Lsn::ZERO {
+        let record = scan.read(lsn)?;
+        let view = record.get();
+        let what = match (view.txn == loser.id, view.prev < lsn) {
+            (true, true) => None,
+            (false, _) => Some("it belongs to another transaction"),
+            (true, false) => Some("its chain does not lead back"),
+        };
+        if let Some(what) = what {
+            return Err(RecoveryError::BadRecord { lsn, what });
+        }
+        lsn = view.prev;
+    }
+    Ok(())
 }
 
 /// Reads the log from its last completed checkpoint and opens it for new records. The log from `keep` on
@@ -284,7 +307,7 @@ pub fn analyse(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_io::{Access, MemoryVolume, Open, Volume};
+    use furrow_io::{Access, AlignedBuf, MemoryVolume, Open, Volume};
     use furrow_log::Record;
     use furrow_txn::ListedTxn;
 
@@ -360,5 +383,57 @@ mod tests {
         assert_eq!(found.committed, 1);
         let system = Record::system(RecordKind::Change, &[]);
         assert!(!analysed(&[system]).clean);
+    }
+
+    /// A log of a checkpoint that follows three blocks: of the open transaction 5, of transaction 8, of
+    /// transaction 5 again. Where each block begins in the file.
+    fn with_an_open_transaction() -> (Arc<dyn File>, [u64; 3]) {
+        let volume = MemoryVolume::new();
+        let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
+        let file = file.unwrap();
+        let log = Log::create(Arc::clone(&file), 1 << 20, BINDING, LogConfig::default()).unwrap();
+        let durable = |record: &Record<'_>| {
+            let lsn = log.append(record).unwrap();
+            log.flush_to(lsn).unwrap();
+            lsn
+        };
+        let change = |txn, prev| Record {
+            txn: TxnId(txn),
+            prev,
+            ..Record::system(RecordKind::Change, &[])
+        };
+        // The first block of a VLF says which one it is.
+        durable(&Record::system(RecordKind::Change, &[]));
+        let first = durable(&change(5, Lsn::ZERO));
+        let other = durable(&change(8, Lsn::ZERO));
+        let last = durable(&change(5, first));
+        durable(&Record {
+            kind: RecordKind::Commit,
+            ..change(8, other)
+        });
+        let begin = durable(&Record::system(RecordKind::CheckpointBegin, &[]));
+        let id = TxnId(5);
+        for body in EndBody::split(begin, begin, 9, &[ListedTxn { id, first, last }], &[]) {
+            durable(&Record::system(RecordKind::CheckpointEnd, &body.encode()));
+        }
+        log.note_checkpoint(begin).unwrap();
+        log.shut_down();
+        let place = |lsn: Lsn| furrow_log::FIRST_VLF_OFFSET + u64::from(lsn.block()) * 512;
+        (file, [first, other, last].map(place))
+    }
+
+    #[test]
+    fn a_damaged_block_of_others_before_the_redo_point_does_not_make_a_log_lost() {
+        for (damaged, is_needed) in [(0, true), (1, false), (2, true)] {
+            let (file, blocks) = with_an_open_transaction();
+            assert!(look(&file, BINDING).is_ok());
+            let garbage = AlignedBuf::copy_of(&[0xA5; 512]);
+            file.write_at(blocks[damaged], &garbage).unwrap();
+            let looked = look(&file, BINDING).map(|span| span.checkpoint);
+            assert_eq!(looked.is_err(), is_needed, "block {damaged}: {looked:?}");
+            // Nothing of it is read before undo.
+            let analysed = analyse(file, BINDING, (LogConfig::default(), Lsn::MAX));
+            assert_eq!(analysed.unwrap().losers.len(), 1, "block {damaged}");
+        }
     }
 }

@@ -9,6 +9,8 @@
 //!    page 0 of each file (binding GUID, file GUID, greatest LSN), and of the boot page, is that of before or
 //!    that of after. The boot page is written last. Any use of the database since would have changed it, for
 //!    opening clears its flag of a clean shutdown. Proof: `a_journal_of_another_state_is_not_applied`.
+//!    A sector that the device cannot read may be any: the repair may have been writing it. If nothing can
+//!    be read, the journal stays. Proof: `a_journal_stays_where_the_device_cannot_read_its_files`.
 //! 2. *After a repair the backup chain is broken*: the boot page of after has no log chain and no base of
 //!    differential backups. Log backups from after cannot follow on pages from before. Proof:
 //!    `after_a_repair_the_log_chain_begins_anew`.
@@ -31,7 +33,7 @@ use crate::files::{double_write_path, open_error};
 use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
-use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageId, PageNo};
+use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo};
 use furrow_io::{Access, AlignedBuf, File, Fill, Open, Volume};
 use furrow_tables::EngineError;
 use std::path::Path;
@@ -128,16 +130,24 @@ impl<'p> Journal<'p> {
     }
 
     /// Whether the journal was computed from this primary file, and the database was not opened since. It may
-    /// be written already: writing it again changes nothing.
+    /// be written already: writing it again changes nothing. An error where the device can read nothing that
+    /// would say so.
     fn is_of(&self, primary: &dyn File) -> Result<bool, EngineError> {
-        let page = raw_page(primary, BOOT_PAGE.page)?;
-        let Some(now) = page else {
+        let (boot, header) = (
+            raw_page(primary, BOOT_PAGE.page)?,
+            raw_page(primary, PageNo(0))?,
+        );
+        let (Some(boot), Some(header)) = (boot, header) else {
             return Ok(false);
         };
-        if !self.knows(FileId(1), primary)? {
+        if !self.has_header(FileId(1), &header.bytes) || !is_between(&boot.bytes, &self.boot) {
             return Ok(false);
         }
-        Ok(is_between(&now, &self.boot))
+        let is_proven = boot.proves() || header.proves();
+        match boot.error.or(header.error) {
+            Some(error) if !is_proven => Err(error.into()),
+            _ => Ok(true),
+        }
     }
 
     /// The same of the primary file of this name.
@@ -150,16 +160,36 @@ impl<'p> Journal<'p> {
         self.is_of(&*file.map_err(|e| open_error(primary, &e))?)
     }
 
+    /// Whether this is the header of a file before the repair, after it, or on the way.
+    fn has_header(&self, id: FileId, header: &PageBuf) -> bool {
+        let mut files = self.files.iter();
+        files.find(|known| known.id == id).is_some_and(|known| {
+            let [_, after] = &known.header;
+            // The first checkpoint of the new log may be in the headers already.
+            let in_new_log = self.new_log && is_same_but_checkpoint(header, after, id);
+            is_between(header, &known.header) || in_new_log
+        })
+    }
+
+    /// Whether a file beside the primary one is that of this number, as the repair found it or left it. An
+    /// error where the device can read nothing of its header, unless the repair was writing that.
     fn knows(&self, id: FileId, file: &dyn File) -> Result<bool, EngineError> {
-        let known = self.files.iter().find(|known| known.id == id);
-        let header = raw_page(file, PageNo(0))?;
-        let (Some(known), Some(header)) = (known, header) else {
+        let Some(header) = raw_page(file, PageNo(0))? else {
             return Ok(false);
         };
-        let [_, after] = &known.header;
-        // The first checkpoint of the new log may be in the headers already.
-        let in_new_log = self.new_log && is_same_but_checkpoint(&header, after, id);
-        Ok(is_between(&header, &known.header) || in_new_log)
+        if !self.has_header(id, &header.bytes) {
+            return Ok(false);
+        }
+        let mut files = self.files.iter();
+        let is_written = files.any(|known| {
+            let [before, after] = &known.header;
+            known.id == id && before != after
+        });
+        let is_proven = header.proves() || is_written;
+        match header.error {
+            Some(error) if !is_proven => Err(error.into()),
+            _ => Ok(true),
+        }
     }
 
     /// Writes what a crash has left to write, or nothing: `false` where the journal is not of these files.
@@ -362,6 +392,6 @@ mod tests {
         journal.write(&files).unwrap();
         assert!(journal.is_of(&*file).unwrap());
         let written = raw_page(&*file, target.page).unwrap().unwrap();
-        assert_eq!(*written, [7; PAGE_SIZE]);
+        assert_eq!(*written.bytes, [7; PAGE_SIZE]);
     }
 }

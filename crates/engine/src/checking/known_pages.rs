@@ -8,7 +8,7 @@ use furrow_format::{
     BOOT_PAGE, FileHeader, FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageMut, PageNo,
     UserAccess, admit, stamp_checksum,
 };
-use furrow_io::{AlignedBuf, File, read_around};
+use furrow_io::{AlignedBuf, File, IoError, read_around};
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,6 +22,8 @@ pub(crate) type Locked = BTreeMap<FileId, Arc<dyn File>>;
 
 /// What is written at once, or not at all.
 const SECTOR_BYTES: usize = 512;
+/// Stands for a sector that the device could not read. No page has such a sector.
+const UNREADABLE: [u8; SECTOR_BYTES] = [0xED; SECTOR_BYTES];
 /// Pages that are read at once when the newest is looked for.
 const RUN_PAGES: usize = 64;
 
@@ -43,30 +45,53 @@ impl LogAfter {
     }
 }
 
-/// A page as it is on disk, with zeros where the device cannot read it; `None` behind the end of the file.
-pub(super) fn raw_page(
-    file: &dyn File,
-    number: PageNo,
-) -> Result<Option<Box<PageBuf>>, EngineError> {
+/// A page as it is on disk. Sectors that the device cannot read are [`UNREADABLE`].
+pub(super) struct RawPage {
+    pub(super) bytes: Box<PageBuf>,
+    /// The device's error, if there is such a sector.
+    pub(super) error: Option<IoError>,
+}
+
+impl RawPage {
+    /// Whether a sector could be read that has more than zeros: it can prove which page this is.
+    pub(super) fn proves(&self) -> bool {
+        let mut sectors = self.bytes.as_chunks::<SECTOR_BYTES>().0.iter();
+        sectors.any(|sector| *sector != UNREADABLE && *sector != [0; SECTOR_BYTES])
+    }
+}
+
+/// A page as it is on disk; `None` behind the end of the file.
+pub(super) fn raw_page(file: &dyn File, number: PageNo) -> Result<Option<RawPage>, EngineError> {
     let at = u64::from(number.0) * PAGE_SIZE as u64;
     if file.len_bytes()? < at + PAGE_SIZE as u64 {
         return Ok(None);
     }
-    let mut bytes = AlignedBuf::new(PAGE_SIZE);
-    read_around(file, at, &mut bytes)?;
-    Ok(bytes.first_chunk().map(|page: &PageBuf| Box::new(*page)))
+    let mut read = AlignedBuf::new(PAGE_SIZE);
+    let unreadable = read_around(file, at, &mut read)?;
+    let mut bytes = Box::new([0; PAGE_SIZE]);
+    bytes.copy_from_slice(&read);
+    for (range, _) in &unreadable {
+        let sectors = bytes.get_mut(range.clone()).unwrap_or_default();
+        sectors.as_chunks_mut().0.fill(UNREADABLE);
+    }
+    let error = unreadable.into_iter().next().map(|(_, error)| error);
+    Ok(Some(RawPage { bytes, error }))
 }
 
 pub(super) fn not_so(what: &str) -> EngineError {
     EngineError::Damaged(what.to_owned())
 }
 
-/// Whether each sector of a page is that of before or that of after.
+/// Whether each sector of a page is that of before or that of after. One that cannot be read now may be
+/// either; so may one that could not be read before.
 pub(super) fn is_between(now: &PageBuf, [before, after]: &[Box<PageBuf>; 2]) -> bool {
     let sectors = |page: &PageBuf| page.as_chunks::<SECTOR_BYTES>().0.to_vec();
     let (before, after) = (sectors(before), sectors(after));
     let mut each = sectors(now).into_iter().zip(before.iter().zip(&after));
-    each.all(|(now, (before, after))| now == *before || now == *after)
+    each.all(|(now, (before, after))| {
+        let is_known = now != UNREADABLE && *before != UNREADABLE;
+        !is_known || now == *before || now == *after
+    })
 }
 
 /// Whether two pages 0 of a file are the same header but for the checkpoint that they name.
@@ -95,7 +120,7 @@ pub(super) fn boot_pages(
     newest: Lsn,
 ) -> Result<[Box<PageBuf>; 2], EngineError> {
     let none = || not_so("the boot page cannot be read: no repair");
-    let before = raw_page(file, BOOT_PAGE.page)?.ok_or_else(none)?;
+    let before = raw_page(file, BOOT_PAGE.page)?.ok_or_else(none)?.bytes;
     let mut after = Box::new(*mended.unwrap_or(&before));
     admit(&mut after, BOOT_PAGE).map_err(|_| none())?;
     if !is_own_boot(&after) {
@@ -129,7 +154,7 @@ pub(super) fn header_pages(
     checkpoint: Option<Lsn>,
 ) -> Result<[Box<PageBuf>; 2], EngineError> {
     let none = || not_so("a file without a header: no repair");
-    let before = raw_page(file, PageNo(0))?.ok_or_else(none)?;
+    let before = raw_page(file, PageNo(0))?.ok_or_else(none)?.bytes;
     let mut after = Box::new(*mended.unwrap_or(&before));
     if let Some(checkpoint) = checkpoint {
         let page = PageNo(0);
