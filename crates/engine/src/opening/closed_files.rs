@@ -3,7 +3,9 @@
 //!
 //! # Invariants
 //! 1. *A file of another database is recognised before it is changed*: by its header or the image of it; the
-//!    primary file without a header by its boot page. Proof: `a_repair_leaves_files_of_other_databases`.
+//!    primary file without a header by its boot page. Proof: `a_repair_leaves_files_of_other_databases`. Of a
+//!    secondary file without a header nothing proves that, and of no file without one that it is not an older
+//!    copy: the repair has a note about each.
 //! 2. *A log is good or not by what it holds*, whatever other files keep the database from being opened:
 //!    all records that recovery needs were read. Proof: `a_good_log_is_never_replaced`.
 
