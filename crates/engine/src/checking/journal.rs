@@ -29,14 +29,16 @@ use super::known_pages::{
     Locked, LogAfter, boot_pages, header_pages, is_between, is_same_but_checkpoint, newest_lsn,
     not_so, raw_page,
 };
-use crate::files::{double_write_path, open_error};
+use crate::files::{double_write_path, open_error, repair_path};
 use crate::shared::Moved;
 use crate::shared::Shared;
 use furrow_check::Repaired;
 use furrow_format::{BOOT_PAGE, FileId, Lsn, PAGE_SIZE, PageBuf, PageId, PageNo};
 use furrow_io::{Access, AlignedBuf, File, Fill, Open, Volume};
+use furrow_messages::Message;
 use furrow_tables::EngineError;
 use std::path::Path;
+use std::sync::Arc;
 
 impl<'p> Journal<'p> {
     /// Of what was computed from these files, which have not changed since.
@@ -207,14 +209,18 @@ impl<'p> Journal<'p> {
         if !self.is_of(&*primary)? {
             return Ok(false);
         }
-        let mut files = Locked::from([(FileId(1), primary)]);
+        let mut files = Locked::from([(FileId(1), Arc::clone(&primary))]);
         for known in self.files.iter().filter(|known| known.id != FileId(1)) {
-            let file = open(&moved.find(shared, (known.id.0, &known.path))?)?;
             // The primary file waits for its own: the journal stays until it comes.
-            if !self.knows(known.id, &*file)? {
-                return Err(EngineError::refused(5173, &[]));
-            }
-            files.insert(known.id, file);
+            let file = moved
+                .find(shared, (known.id.0, &known.path))
+                .and_then(|path| open(&path))
+                .and_then(|file| match self.knows(known.id, &*file)? {
+                    true => Ok(file),
+                    false => Err(EngineError::refused(5173, &[])),
+                });
+            let file = file.map_err(|why| waits(primary.path(), &known.path, why));
+            files.insert(known.id, file?);
         }
         self.write(&files)?;
         self.forget_images(&*shared.volume, &files)?;
@@ -237,6 +243,18 @@ impl<'p> Journal<'p> {
     }
 }
 
+/// The error of a journal that waits for a file, with what to do.
+fn waits(primary: &Path, file: &Path, why: EngineError) -> EngineError {
+    let text = format!(
+        "The journal '{}' of a repair cannot be finished without '{}': put that file back, and open the \
+         database again. If it is lost, restore the database from a backup; or remove the journal, which \
+         gives the repair up half-way, and repair the database again.",
+        repair_path(primary).display(),
+        file.display()
+    );
+    why.followed_by(Message::custom(40517, 16, 4, &text))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,7 +262,6 @@ mod tests {
     use furrow_io::MemoryVolume;
     use std::collections::BTreeMap;
     use std::path::PathBuf;
-    use std::sync::Arc;
 
     #[test]
     fn a_journal_comes_back_whole_or_not_at_all() {

@@ -16,7 +16,8 @@
 //!    log.
 //! 3. *Memory is bounded*: pages are written, checked and read 64 at a time.
 
-use furrow_format::{BOOT_PAGE, FileId, PAGE_SIZE, PageBuf, PageId};
+use crate::files::is_known_page;
+use furrow_format::{FileId, PAGE_SIZE, PageBuf, PageId};
 use furrow_io::{AlignedBuf, File, IoError, IoErrorKind};
 use furrow_tables::{EngineError, refuse};
 use std::collections::BTreeMap;
@@ -60,11 +61,6 @@ pub(crate) struct Journal<'p> {
     pub(super) pages: Content<'p>,
     /// Whether the log is lost, and a new one is to be made.
     pub(super) new_log: bool,
-}
-
-/// Whether a page is one by which a journal knows its files: a header, or the boot page.
-pub(super) fn is_known_page(id: PageId) -> bool {
-    id.page.0 == 0 || id == BOOT_PAGE
 }
 
 /// Takes a run of pages.

@@ -30,6 +30,11 @@ pub(crate) fn repair_path(primary: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
+/// Whether a page is one by which files are known: a header, or the boot page.
+pub(crate) fn is_known_page(id: PageId) -> bool {
+    id.page.0 == 0 || id == BOOT_PAGE
+}
+
 /// A data file with what guards its pages.
 #[derive(Debug, Clone)]
 pub(crate) struct Guarded {

@@ -8,10 +8,13 @@
 //!    volume. Proof: `nothing_reaches_the_volume_below`, and the tests of `emergency` that compare all files
 //!    of a machine.
 //! 2. A file has one state, however often it is opened.
+//! 3. *Memory is bounded*: a write that would exceed the limit fails for lack of space, and
+//!    [`Staged::is_full`] says so from then on. Proof: `a_write_beyond_the_limit_fails`.
 
 #![deny(clippy::indexing_slicing)]
 
 use furrow_format::{PAGE_SIZE, PageBuf};
+use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_io::{
     Access, AlignedBuf, File, Fill, IoError, IoErrorKind, IoOp, Open, ReadRun, Space, Volume,
@@ -26,10 +29,33 @@ const BLOCK: u64 = PAGE_SIZE as u64;
 /// Written blocks of a file, by number.
 pub(crate) type Blocks = BTreeMap<u32, Box<PageBuf>>;
 
+/// Of the machine's memory, the part that changes may take.
+const MEMORY_PART: u64 = 4;
+
+/// How many blocks may be in memory.
+#[derive(Debug)]
+struct Limit {
+    most: u64,
+    used: AtomicU64,
+    is_exceeded: AtomicBool,
+}
+
+impl Limit {
+    /// Counts one more block; `false` if that is one too many.
+    fn add(&self) -> bool {
+        let is_free = self.used.fetch_add(1, Ordering::Relaxed) < self.most;
+        if !is_free {
+            self.is_exceeded.store(true, Ordering::Relaxed);
+        }
+        is_free
+    }
+}
+
 /// The volume, and what was done to its files.
 #[derive(Debug)]
 pub(crate) struct Staged {
     below: Arc<dyn Volume>,
+    limit: Arc<Limit>,
     files: Mutex<BTreeMap<PathBuf, Entry>>,
 }
 
@@ -45,6 +71,7 @@ struct Inner {
     /// None of a file that was created here.
     below: Option<Arc<dyn File>>,
     path: PathBuf,
+    limit: Arc<Limit>,
     state: RwLock<State>,
 }
 
@@ -66,28 +93,45 @@ pub(crate) struct Outcome {
 }
 
 impl Staged {
+    /// Changes take a quarter of the machine's memory at most.
     pub(crate) fn over(below: &Arc<dyn Volume>) -> Arc<Staged> {
+        let memory = furrow_io::host::host().memory_bytes;
+        let most = memory.map_or(u64::MAX, |bytes| bytes / MEMORY_PART / BLOCK);
+        Staged::limited(below, most)
+    }
+
+    /// The same with a limit in blocks.
+    fn limited(below: &Arc<dyn Volume>, most: u64) -> Arc<Staged> {
         Arc::new(Staged {
             below: Arc::clone(below),
+            limit: Arc::new(Limit {
+                most,
+                used: AtomicU64::new(0),
+                is_exceeded: AtomicBool::new(false),
+            }),
             files: Mutex::new(BTreeMap::new()),
         })
     }
 
-    /// What became of a file that was there before and still is.
-    pub(crate) fn outcome(&self, path: &Path) -> Option<Outcome> {
+    /// Whether a write has failed because of the limit.
+    pub(crate) fn is_full(&self) -> bool {
+        self.limit.is_exceeded.load(Ordering::Relaxed)
+    }
+
+    /// Takes what became of a file that was there before and still is. It is not read any more.
+    pub(crate) fn take_outcome(&self, path: &Path) -> Option<Outcome> {
         let files = self.files.lock();
         let Some(Entry::There(inner)) = files.get(path) else {
             return None;
         };
-        let state = inner.state.read();
-        let number = |at: &u64| u32::try_from(*at).ok();
-        let blocks = state.blocks.iter();
+        let file = Arc::clone(inner.below.as_ref()?);
+        let mut state = inner.state.write();
+        let blocks = std::mem::take(&mut state.blocks).into_iter();
+        let numbered = blocks.filter_map(|(at, block)| Some((u32::try_from(at).ok()?, block)));
         Some(Outcome {
-            file: Arc::clone(inner.below.as_ref()?),
+            file,
             len: state.len,
-            blocks: blocks
-                .filter_map(|(at, block)| Some((number(at)?, block.clone())))
-                .collect(),
+            blocks: numbered.collect(),
         })
     }
 
@@ -122,12 +166,16 @@ impl Staged {
             let kind = IoErrorKind::AlreadyExists;
             return Err(IoError::new(IoOp::Create, path, 0, kind));
         }
-        Ok(Inner::new(path, None, 0))
+        Ok(Inner::new((path, &self.limit), None, 0))
     }
 }
 
 impl Inner {
-    fn new(path: &Path, below: Option<Arc<dyn File>>, len: u64) -> Arc<Inner> {
+    fn new(
+        (path, limit): (&Path, &Arc<Limit>),
+        below: Option<Arc<dyn File>>,
+        len: u64,
+    ) -> Arc<Inner> {
         let state = State {
             len,
             below_len: len,
@@ -136,6 +184,7 @@ impl Inner {
         Arc::new(Inner {
             below,
             path: path.to_path_buf(),
+            limit: Arc::clone(limit),
             state: RwLock::new(state),
         })
     }
@@ -196,6 +245,10 @@ impl Inner {
             let (number, inside) = (at / BLOCK, (at % BLOCK) as usize);
             let (part, behind) = rest.split_at(rest.len().min(PAGE_SIZE - inside));
             if !state.blocks.contains_key(&number) {
+                if !self.limit.add() {
+                    let kind = IoErrorKind::NoSpace;
+                    return Err(IoError::new(IoOp::Write, &self.path, at, kind));
+                }
                 let block = match part.len() {
                     PAGE_SIZE => Box::new([0; PAGE_SIZE]),
                     _ => self.block(state, number)?,
@@ -288,7 +341,7 @@ impl Volume for Staged {
             (_, None) => {
                 let below = self.below.open(path, Open::Existing, access)?;
                 let len = below.len_bytes()?;
-                Inner::new(path, Some(below), len)
+                Inner::new((path, &self.limit), Some(below), len)
             }
         };
         files.insert(path.to_path_buf(), Entry::There(Arc::clone(&inner)));
@@ -390,7 +443,7 @@ mod tests {
         let path = Path::new("a");
         let file = staged.open(path, Open::Existing, Access::Data).unwrap();
         file.write_at(0, &AlignedBuf::copy_of(&[9; 512])).unwrap();
-        let outcome = staged.outcome(path).unwrap();
+        let outcome = staged.take_outcome(path).unwrap();
         assert_eq!(outcome.blocks.len(), 1);
         drop((file, outcome));
         let made = staged.open(Path::new("b"), Open::Create, Access::Data);
@@ -405,5 +458,22 @@ mod tests {
         let mut bytes = AlignedBuf::new(3 * PAGE_SIZE);
         file.read_at(0, &mut bytes).unwrap();
         assert!(bytes.iter().all(|byte| *byte == 1));
+    }
+
+    #[test]
+    fn a_write_beyond_the_limit_fails() {
+        let staged = Staged::limited(&below(), 2);
+        let file = staged.open(Path::new("a"), Open::Existing, Access::Data);
+        let file = file.unwrap();
+        let page = AlignedBuf::copy_of(&[7; PAGE_SIZE]);
+        for at in [0, 1, 0, 1] {
+            file.write_at(at * BLOCK, &page).unwrap();
+        }
+        assert!(!staged.is_full());
+        let refused = file.write_at(2 * BLOCK, &page).unwrap_err();
+        assert_eq!(
+            (refused.kind, staged.is_full()),
+            (IoErrorKind::NoSpace, true)
+        );
     }
 }

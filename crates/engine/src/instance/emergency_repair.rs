@@ -6,9 +6,9 @@
 //! 2. The log is read to its end. If it has all that recovery needs, it stays:
 //!    1. The images of torn pages are put back. A boot page or headers that cannot be used are computed from
 //!       the other pages, as of the point where redo begins.
-//!    2. The database is opened as any other, recovered, and shut down cleanly: in memory. A page that cannot
-//!       be read and that the log does not rebuild is left to the repair; so is one that is older than the
-//!       log says.
+//!    2. The database is opened as any other, recovered, and shut down cleanly: in memory. A page that redo
+//!       cannot read and that the log does not rebuild is left to the repair, whether it can be read later or
+//!       not; so is one that is older than the log says.
 //! 3. Else, if another log removes what is wrong ([`would_a_new_log_help`]), the log is given up: the images
 //!    of torn pages are put back.
 //! 4. New contents of pages are computed as for any repair (`furrow_check::repair`), and the caller decides.
@@ -20,6 +20,7 @@
 //! # Invariants
 //! 1. *A log that recovery can read is never replaced.* A database that cannot be recovered with it is not
 //!    repaired: 40517 says what to do. Proof: `a_good_log_is_never_replaced`.
+//!    One whose changes do not fit into memory is not repaired either (701).
 //! 2. *Before the journal is whole, nothing is changed*: whatever ends the repair, the database is in
 //!    EMERGENCY again, with its user access, and its files are as they were. Proof:
 //!    `a_repair_that_fails_leaves_everything_as_it_was`.
@@ -31,7 +32,7 @@ use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{Outcome, Staged, put_images_back, repair_path};
 use crate::opening::{self, OwnFile};
-use crate::shared::{Moved, Shared};
+use crate::shared::{Moved, SetAside, Shared};
 use furrow_check::{Identity, Repaired};
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo, UserAccess};
 use furrow_io::sync::Mutex;
@@ -66,18 +67,27 @@ struct Recovered {
 }
 
 impl Work {
-    /// Makes pages that are older than the log says unreadable, so that the repair does not take their rows
-    /// for those of now. `false` where a page is of a file that the catalog on the disk does not name.
-    fn spoil(&self, pages: &[PageId]) -> Result<bool, EngineError> {
+    /// Makes pages unreadable that do not have what the log says, so that the repair does not take their
+    /// rows for those of now. Pages behind the end of a file stay as they are. `false` where a page is of
+    /// none of these files.
+    fn spoil(&self, pages: &[PageId], paths: &Paths) -> Result<bool, EngineError> {
         for page in pages {
-            let Some(own) = self.files.iter().find(|own| own.id == page.file) else {
+            let Some(path) = paths.get(&page.file) else {
                 return Ok(false);
             };
-            let file = self.staged.open(&own.path, Open::Existing, Access::Data)?;
+            let file = self.staged.open(path, Open::Existing, Access::Data)?;
             let at = u64::from(page.page.0) * PAGE_SIZE as u64;
-            file.write_at(at, &AlignedBuf::copy_of(&[SPOILED; PAGE_SIZE]))?;
+            if at < file.len_bytes()? {
+                file.write_at(at, &AlignedBuf::copy_of(&[SPOILED; PAGE_SIZE]))?;
+            }
         }
         Ok(true)
+    }
+
+    /// Where the catalog on the disk says that the data files are.
+    fn paths(&self) -> Paths {
+        let files = self.files.iter();
+        files.map(|own| (own.id, own.path.clone())).collect()
     }
 }
 
@@ -183,22 +193,34 @@ impl Instance {
             shared: self.shared.on(Arc::clone(&staged) as Arc<dyn Volume>),
             staged,
         };
+        let done = self.repair_staged(&work, name, order);
+        done.map_err(|why| match work.staged.is_full() {
+            true => EngineError::refused(701, &["default".into()]),
+            false => why,
+        })
+    }
+
+    /// The same over the volume that keeps all changes in memory.
+    fn repair_staged(
+        &self,
+        work: &Work,
+        name: &str,
+        order: Order<'_>,
+    ) -> Result<(End, Repaired), EngineError> {
         opening::prove_own(&work.shared, &work.files, &work.identity)?;
-        let searched = (&*work.files, &*self.shared.volume);
-        let log = opening::look_at_log(&work.shared, searched, &work.identity)?;
+        let log = opening::look_at_log(&work.shared, &work.files, &work.identity)?;
         match log.span {
             Ok(span) => {
-                let found = log.is_found.then_some(&*log.path);
-                let recovered = self.recover_staged(&work, found, span);
+                let recovered = self.recover_staged(work, span);
                 let recovered = recovered.map_err(|why| self.keeps_log(name, why, &log.path))?;
-                self.repair_recovered_files(&work, recovered, order)
+                self.repair_recovered_files(work, recovered, order)
             }
             Err(why) if !would_a_new_log_help(&why, &*self.shared.volume, &log.path) => Err(why),
             Err(why) => {
                 self.log_line(&format!(
                     "Database '{name}' cannot be opened with its log: {why}."
                 ));
-                self.repair_without_log(&work, &log.path, order)
+                self.repair_without_log(work, &log.path, order)
             }
         }
     }
@@ -219,12 +241,7 @@ impl Instance {
     }
 
     /// Recovers a database with its log, in memory.
-    fn recover_staged(
-        &self,
-        work: &Work,
-        found: Option<&Path>,
-        span: LogSpan,
-    ) -> Result<Recovered, EngineError> {
+    fn recover_staged(&self, work: &Work, span: LogSpan) -> Result<Recovered, EngineError> {
         let identity = Identity {
             has_log: true,
             redo: Some((span.checkpoint, span.redo_point)),
@@ -234,14 +251,10 @@ impl Instance {
         let name = identity.name.unwrap_or_default();
         let first = work.files.iter().find(|own| own.id == FileId(1));
         let primary = first.map_or(Path::new(""), |own| &own.path);
-        let stale = Arc::new(Mutex::new(Vec::new()));
+        let aside = Arc::new(Mutex::new(SetAside::default()));
         let moved = Moved {
             home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
-            at: found
-                .map(|path| (LOG.0, path.to_path_buf()))
-                .into_iter()
-                .collect(),
-            stale: Some(Arc::clone(&stale)),
+            aside: Some(Arc::clone(&aside)),
             ..Moved::default()
         };
         let id = furrow_format::DatabaseId(identity.database_id.unwrap_or_default());
@@ -252,8 +265,9 @@ impl Instance {
                 Ok(database) => break database,
                 Err(failed) => failed,
             };
-            let pages = std::mem::take(&mut *stale.lock());
-            if pages.is_empty() || !work.spoil(&pages)? {
+            // What could not be read is read again.
+            let pages = std::mem::take(&mut *aside.lock()).stale;
+            if pages.is_empty() || !work.spoil(&pages, &work.paths())? {
                 return Err(failed);
             }
         };
@@ -262,6 +276,12 @@ impl Instance {
             database.abandon();
         }
         let (paths, log) = closed?;
+        // They may be readable by now; the changes that redo has skipped are lost all the same.
+        let unread = std::mem::take(&mut *aside.lock()).unread;
+        for page in unread {
+            // Of a file that recovery has removed, nothing is left to lose.
+            let _is_of_a_file = work.spoil(&[page], &paths)?;
+        }
         Ok(Recovered {
             paths,
             log,
@@ -323,13 +343,27 @@ impl Instance {
         let mut all = recovered.paths;
         all.insert(LOG, recovered.log);
         self.write_staged(work, (&repaired, &all), after)?;
-        for path in work.staged.removed() {
-            // A file whose removal the log has, or one that the next opening removes.
-            if self.shared.volume.exists(&path)? {
-                self.shared.volume.remove(&path)?;
+        self.remove_files(&work.staged.removed());
+        Ok((End::Written, repaired))
+    }
+
+    /// Removes files that recovery has removed. The repair is durable by now: one that cannot be removed is
+    /// left, and named in the error log.
+    fn remove_files(&self, paths: &[PathBuf]) {
+        let volume = &*self.shared.volume;
+        for path in paths {
+            let is_there = volume.exists(path);
+            let removed = is_there.and_then(|there| match there {
+                true => volume.remove(path),
+                false => Ok(()),
+            });
+            if let Err(error) = removed {
+                let path = path.display();
+                self.log_line(&format!(
+                    "'{path}' is no file of a database any more, and cannot be removed: {error}."
+                ));
             }
         }
-        Ok((End::Written, repaired))
     }
 
     /// The repair of a database whose log is given up.
@@ -339,11 +373,7 @@ impl Instance {
         log: &Path,
         order: Order<'_>,
     ) -> Result<(End, Repaired), EngineError> {
-        let paths: Paths = work
-            .files
-            .iter()
-            .map(|own| (own.id, own.path.clone()))
-            .collect();
+        let paths = work.paths();
         refuse_damaged(&work.shared, &paths)?;
         let files = open_all(&*work.staged, &paths)?;
         for (id, file) in &files {
@@ -389,7 +419,7 @@ impl Instance {
         let mut locked = Locked::new();
         for (id, path) in paths {
             let lost = || EngineError::Damaged(format!("'{}' is not there", path.display()));
-            let Outcome { file, len, blocks } = work.staged.outcome(path).ok_or_else(lost)?;
+            let Outcome { file, len, blocks } = work.staged.take_outcome(path).ok_or_else(lost)?;
             if file.len_bytes()? < len {
                 let pages = u32::try_from(len.div_ceil(PAGE_SIZE as u64)).unwrap_or(u32::MAX);
                 let size = all.sizes.entry(*id).or_default();

@@ -3,17 +3,19 @@
 //!
 //! # Invariants
 //! 1. *A file of another database is recognised before it is changed*: by its header or the image of it; the
-//!    primary file without a header by its boot page. Proof: `a_repair_leaves_files_of_other_databases`.
+//!    primary file without a header by its boot page. Proof: `a_repair_leaves_files_of_other_databases`. Of a
+//!    secondary file without a header nothing proves that, and of no file without one that it is not an older
+//!    copy: the repair has a note about each.
 //! 2. *A log is good or not by what it holds*, whatever other files keep the database from being opened:
 //!    all records that recovery needs were read. Proof: `a_good_log_is_never_replaced`.
 
 use super::open::log_error;
 use super::rebuild::{log_row, prove_current, with_its_blanks};
-use crate::files::{Candidate, default_log_path, double_write_path, open_error, read_boot};
+use crate::files::{Candidate, default_log_path, open_error, read_boot};
 use crate::shared::{Moved, Shared};
 use furrow_check::Identity;
 use furrow_format::{FileId, Lsn};
-use furrow_io::{Access, File, Open, Volume};
+use furrow_io::{Access, File, Open};
 use furrow_messages::Message;
 use furrow_observe::errorlog::Source;
 use furrow_recovery::{LogSpan, look};
@@ -34,8 +36,6 @@ pub(crate) struct OwnFile {
 #[derive(Debug)]
 pub(crate) struct LogLook {
     pub(crate) path: PathBuf,
-    /// Whether no row names it: it was found by what it holds.
-    pub(crate) is_found: bool,
     /// How far it reaches; or why recovery cannot read it.
     pub(crate) span: Result<LogSpan, EngineError>,
 }
@@ -92,7 +92,7 @@ fn has_foreign_boot(file: &Candidate, identity: &Identity) -> bool {
 /// Looks whether the log of a closed database is there, and has all that recovery needs.
 pub(crate) fn look_at_log(
     shared: &Shared,
-    (files, searched): (&[OwnFile], &dyn Volume),
+    files: &[OwnFile],
     identity: &Identity,
 ) -> Result<LogLook, EngineError> {
     let name = identity.name.as_deref().unwrap_or_default();
@@ -109,28 +109,19 @@ pub(crate) fn look_at_log(
         return Err(EngineError::Damaged("no header can be read".into()));
     };
     let home = primary.path().parent().unwrap_or(Path::new(""));
-    let (mut path, mut is_found) = match log_row(shared, name, primary)? {
+    let path = match log_row(shared, name, primary)? {
         Some(recorded) => {
             let moved = Moved {
                 home: home.to_path_buf(),
                 ..Moved::default()
             };
-            (moved.find(shared, (2, &recorded))?, false)
+            moved.find(shared, (2, &recorded))?
         }
-        None => (default_log_path(primary.path()), true),
+        None => default_log_path(primary.path()),
     };
-    path = with_its_blanks(&*shared.volume, path);
-    if is_found && !shared.volume.exists(&path)? {
-        let found = search(searched, (home, files), binding)?;
-        is_found = found.is_some();
-        path = found.unwrap_or(path);
-    }
+    let path = with_its_blanks(&*shared.volume, path);
     let span = reach(shared, (name, &path), (&mut opened, binding));
-    Ok(LogLook {
-        path,
-        is_found,
-        span,
-    })
+    Ok(LogLook { path, span })
 }
 
 fn first_binding(opened: &[(FileId, Candidate)]) -> Result<Option<Guid>, EngineError> {
@@ -140,32 +131,6 @@ fn first_binding(opened: &[(FileId, Candidate)]) -> Result<Option<Guid>, EngineE
         }
     }
     Ok(None)
-}
-
-/// A log beside the primary file that recovery can read; of several, the one that reaches farthest.
-fn search(
-    volume: &dyn Volume,
-    (home, files): (&Path, &[OwnFile]),
-    binding: Guid,
-) -> Result<Option<PathBuf>, EngineError> {
-    let is_data = |path: &PathBuf| {
-        let mut all = files.iter();
-        all.any(|own| own.path == *path || double_write_path(&own.path) == *path)
-    };
-    let mut best: Option<(Lsn, PathBuf)> = None;
-    for path in volume.list(home)?.into_iter().filter(|p| !is_data(p)) {
-        EngineError::check_cancelled()?;
-        let Ok(file) = volume.open(&path, Open::ReadOnly, Access::Log) else {
-            continue;
-        };
-        let reaches = look(&file, binding.0).map(|span| span.end);
-        if let Ok(end) = reaches
-            && best.as_ref().is_none_or(|(known, _)| *known < end)
-        {
-            best = Some((end, path));
-        }
-    }
-    Ok(best.map(|(_, path)| path))
 }
 
 /// How far a log reaches, or why it is not the one that these files need.

@@ -76,8 +76,13 @@ pub(super) fn open_primary(
     primary: &Path,
     identity: &Identity,
 ) -> Result<(RestingFiles, Vec<String>), EngineError> {
-    // What was being written when the database went down lies whole beside the file.
-    let torn = Candidate::open(&*shared.volume, primary, FileId(1))?.torn_pages()?;
+    // What was being written when the database went down lies whole beside the file. Looking for it takes
+    // files that can be locked; the database can be read without.
+    let torn = match Candidate::open(&*shared.volume, primary, FileId(1)) {
+        Ok(candidate) => candidate.torn_pages().unwrap_or_default(),
+        Err(error) if error.is_cancelled() => return Err(error),
+        Err(_) => Patches::new(),
+    };
     let file = shared.volume.open(primary, Open::ReadOnly, Access::Data);
     let file = file.map_err(|e| open_error(primary, &e))?;
     let file = Patched::wrap(file, torn);

@@ -2,7 +2,7 @@
 
 use super::Shared;
 use super::listed::AbsentFile;
-use crate::files::UndoFile;
+use crate::files::{UndoFile, is_known_page};
 use furrow_format::{Forks, Lsn, PageId};
 use furrow_io::File;
 use furrow_io::sync::Mutex;
@@ -31,9 +31,18 @@ pub(crate) struct Moved {
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
-    /// Of a repair: a page that redo sets aside because it cannot be read is left to the repair. One that can
-    /// be read is noted here, and ends the opening.
-    pub(crate) stale: Option<Arc<Mutex<Vec<PageId>>>>,
+    /// Of a repair: the pages that redo sets aside. One that cannot be read is left to the repair; one that
+    /// can be read ends the opening.
+    pub(crate) aside: Option<Arc<Mutex<SetAside>>>,
+}
+
+/// Pages that do not have what the log says.
+#[derive(Debug, Default)]
+pub(crate) struct SetAside {
+    /// They can be read.
+    pub(crate) stale: Vec<PageId>,
+    /// Redo could not read them.
+    pub(crate) unread: Vec<PageId>,
 }
 
 impl Moved {
@@ -44,14 +53,18 @@ impl Moved {
         (filegroup != 0 && all.any(same_group)).then(|| self.absent.get(&id))
     }
 
-    /// Takes the pages that redo has set aside; an error unless they may be left as they are.
+    /// Takes the pages that redo has set aside; an error unless they may be left to a repair. Those by which
+    /// files are known may not: they were sound, or computed, before redo.
     pub(crate) fn leave(&self, aside: Vec<Aside>) -> Result<(), RecoveryError> {
         let mut first = None;
         for aside in aside {
-            match &self.stale {
-                Some(_) if !aside.is_stale => continue,
-                Some(stale) => stale.lock().push(aside.page),
-                None => {}
+            match &self.aside {
+                Some(all) if aside.is_stale => all.lock().stale.push(aside.page),
+                Some(all) if !is_known_page(aside.page) => {
+                    all.lock().unread.push(aside.page);
+                    continue;
+                }
+                _ => {}
             }
             first = first.or(Some(aside.error));
         }

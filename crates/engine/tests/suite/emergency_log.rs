@@ -213,7 +213,7 @@ fn a_repair_keeps_a_good_log_whatever_pages_the_opening_lacks() {
 }
 
 #[test]
-fn a_log_whose_path_no_row_names_is_found_by_what_it_holds() {
+fn a_log_that_no_row_names_stays_as_it_is() {
     let volume = in_use();
     without_images(&volume);
     let rows = |page: &PageBuf| page.windows(10).any(|w| w == b"d\0/\0l\0.\0l\0");

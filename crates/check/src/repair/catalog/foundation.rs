@@ -99,11 +99,7 @@ pub(super) fn mend(
         if made.format(&mut page).is_ok() {
             stamp_checksum(&mut page);
             pages.insert(page_at(file.id, 0), page);
-            notes.push(format!(
-                "The header of {} (page {}) is made again from the catalog and the other files.",
-                file.name,
-                page_at(file.id, 0)
-            ));
+            notes.extend(header_notes(file, identity));
         }
     }
     if boot.is_none() {
@@ -127,6 +123,23 @@ pub(super) fn mend(
         notes,
         ..Mended::default()
     }
+}
+
+/// What there is to say of a header that is made again.
+fn header_notes(file: &SourceFile, identity: &Identity) -> Vec<String> {
+    let mut notes = vec![format!(
+        "The header of {} (page {}) is made again from the catalog and the other files.",
+        file.name,
+        page_at(file.id, 0)
+    )];
+    if let Some((_, from)) = identity.redo {
+        notes.push(format!(
+            "That {} is not an older copy cannot be proven, because its header is lost: if it is one, \
+             changes before LSN {from} may be missing.",
+            file.name
+        ));
+    }
+    notes
 }
 
 /// What all files of the database have in common.

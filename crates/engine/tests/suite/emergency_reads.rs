@@ -1,0 +1,153 @@
+//! Databases in EMERGENCY on devices that cannot read, or write, all of the files.
+
+#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
+
+use crate::emergency_log::{
+    BOOT, LOG, PRIMARY, committed, damage, enter, in_use, is_all_committed, machines, put, read,
+    repair, state, without_images,
+};
+use crate::repair_crash::{findings, start};
+use crate::simulated::{new_volume, spec};
+use crate::tables_common::s;
+use furrow_engine::{ColumnSpec, DatabaseState, FileSpec, Instance, Session, TableSpec};
+use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops};
+use furrow_io::{SimVolume, Volume};
+use furrow_types::{DataType, TypeId, Value};
+use std::path::Path;
+
+/// Rows of a table of many leaves.
+const ROWS: i64 = 900;
+
+/// A machine whose power went after rows on each leaf of a table were changed: only its log has the changes.
+fn changed_everywhere() -> SimVolume {
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let database = instance.create_database(&spec(FileSpec::new("L", LOG).size_mb(4)));
+    let database = database.unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let columns = TableSpec::new("w")
+        .column(ColumnSpec::new("id", DataType::simple(TypeId::BigInt)).not_null())
+        .column(ColumnSpec::new("note", DataType::sized(TypeId::VarChar, 1_500)).not_null());
+    let table = session.create_table(&columns.primary_key(["id"])).unwrap();
+    for id in 0..ROWS {
+        let row = [Value::BigInt(id), s(&"early".repeat(140))];
+        session.insert(&table, &row).unwrap();
+    }
+    database.checkpoint().unwrap();
+    for id in (0..ROWS).step_by(5) {
+        let key = table.row_key(&[Value::BigInt(id)]).unwrap();
+        session.update(&table, &key, &[(1, s("late"))]).unwrap();
+    }
+    volume.power_off();
+    instance.abandon();
+    drop((session, table, database, instance));
+    volume.crash(&Crash::KeepAll)
+}
+
+/// Whether all changes are there.
+fn is_changed_everywhere(instance: &Instance) -> bool {
+    let database = instance.database("Db").unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let table = session.table("w").unwrap();
+    (0..ROWS).all(|id| {
+        let row = session.get(&table, &[Value::BigInt(id)]).unwrap();
+        row.is_some_and(|row| id % 5 != 0 || row.values().unwrap()[1] == s("late"))
+    })
+}
+
+#[test]
+fn a_page_that_redo_could_not_read_once_is_reported_as_lost() {
+    let ready = changed_everywhere();
+    without_images(&ready);
+    let log = read(&ready, LOG);
+    // So that it is in EMERGENCY; a repair finds it again.
+    ready.remove(Path::new(LOG)).unwrap();
+    let (mut n, mut whole, mut lost, mut refused) = (0, 0, 0, 0);
+    loop {
+        n += 15;
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        put(&volume, LOG, &log);
+        let reads = volume.counts().of(OpKind::Read);
+        let fault = Fault::new(Ops::Only(OpKind::Read), Effect::Fail);
+        volume.inject(fault.nth(n));
+        let repaired = repair(&instance);
+        let is_met = volume.counts().of(OpKind::Read) - reads >= n;
+        volume.heal();
+        match repaired {
+            Ok(repaired) if is_changed_everywhere(&instance) => {
+                assert!(!repaired.new_log, "read {n}");
+                whole += 1;
+            }
+            Ok(repaired) => {
+                assert!(!repaired.losses.is_empty(), "read {n}");
+                assert_eq!(findings(&instance), Vec::<String>::new(), "read {n}");
+                lost += 1;
+            }
+            Err(_) => refused += 1,
+        }
+        instance.abandon();
+        if !is_met {
+            break;
+        }
+    }
+    println!("{n} reads, {whole} whole, {lost} with losses, {refused} refused");
+    assert!(whole > 1 && lost > 1, "{whole} {lost} {refused}");
+}
+
+#[test]
+fn emergency_opens_where_images_cannot_be_looked_for() {
+    let volume = in_use();
+    without_images(&volume);
+    damage(&volume, (PRIMARY, BOOT));
+    furrow_io::write_file(&volume, Path::new("d/p.mdf.dw"), &[0; 8192]).unwrap();
+    let instance = start(&volume).unwrap();
+    let unreadable = Fault::new(Ops::Only(OpKind::Open), Effect::Fail);
+    volume.inject(unreadable.under("d/p.mdf.dw").sticky());
+    enter(&instance).unwrap();
+    assert_eq!(state(&instance), DatabaseState::Emergency);
+    assert!(!committed(&instance).is_empty());
+    instance.abandon();
+}
+
+/// A machine on which a repair with the log lost its power when its journal was whole.
+fn interrupted() -> SimVolume {
+    let (_, ready) = machines().swap_remove(0);
+    let path = Path::new("d/p.mdf_MSSQL_REPAIR");
+    for n in 1..500 {
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
+        assert!(repair(&instance).is_err(), "no journal was whole");
+        instance.abandon();
+        let after = volume.crash(&Crash::KeepAll);
+        // The first sector is written last.
+        if after.exists(path).unwrap()
+            && read(&after, "d/p.mdf_MSSQL_REPAIR").starts_with(b"FURROWR")
+        {
+            return after;
+        }
+    }
+    panic!("no journal was whole")
+}
+
+#[test]
+fn a_journal_without_its_log_says_how_to_go_on() {
+    let volume = interrupted();
+    let log = read(&volume, LOG);
+    volume.remove(Path::new(LOG)).unwrap();
+    let instance = start(&volume).unwrap();
+    let refused = instance.reopen_database("Db").map(drop).unwrap_err();
+    let text: String = refused.messages().iter().map(|m| m.text.clone()).collect();
+    assert!(refused.has(5120) && refused.has(40517), "{text}");
+    assert!(
+        text.contains("d/p.mdf_MSSQL_REPAIR") && text.contains(LOG),
+        "{text}"
+    );
+    furrow_io::write_file(&volume, Path::new(LOG), &log).unwrap();
+    drop(instance.reopen_database("Db").unwrap());
+    assert!(is_all_committed(&committed(&instance)));
+    instance.abandon();
+}
