@@ -85,7 +85,7 @@ fn prove(all: &[i64], acked: &[u64]) {
     }
 }
 
-fn backed_up_under_load(world: World, (stripes, codec): (usize, Codec), rounds: u32) {
+fn backed_up_under_load(world: &World, (stripes, codec): (usize, Codec), rounds: u32) {
     println!("FURROW_SEED={}", test_seed());
     let table = world.table("t");
     let acked: Vec<AtomicU64> = (0..WRITERS).map(|_| AtomicU64::new(0)).collect();
@@ -94,11 +94,11 @@ fn backed_up_under_load(world: World, (stripes, codec): (usize, Codec), rounds: 
     request.codec = codec;
     thread::scope(|scope| {
         for (writer, acked) in acked.iter().enumerate() {
-            let (world, table, stop) = (&world, &table, &stop);
+            let (table, stop) = (&table, &stop);
             let body = move || write(world, table, writer as i64, (acked, stop));
             thread::spawn_scoped(scope, "writer", body).unwrap();
         }
-        let (loading, stop) = (&world, &stop);
+        let (loading, stop) = (world, &stop);
         thread::spawn_scoped(scope, "loader", move || load(loading, stop)).unwrap();
         time::sleep(time::Duration::from_millis(300));
         for round in 0..rounds {
@@ -130,12 +130,12 @@ fn loads_are_whole(copy: &Arc<furrow_engine::Database>) {
 
 #[test]
 fn a_backup_under_writers_and_loads_restores_whole_transactions_and_checks_clean() {
-    backed_up_under_load(world(), (3, Codec::None), 3);
+    backed_up_under_load(&world(), (3, Codec::None), 3);
 }
 
 #[test]
 fn a_compressed_backup_under_writers_and_loads_restores_too() {
-    backed_up_under_load(world(), (2, Codec::Lz4), 3);
+    backed_up_under_load(&world(), (2, Codec::Lz4), 3);
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn fifty_backups_under_sixteen_writers_on_real_files_restore_whole_transactions(
         let log = FileSpec::new("log", "d/log.ldf").size_mb(2);
         let world = world_on(Arc::new(SystemVolume::new()), log);
         let codec = [Codec::None, Codec::Lz4, Codec::Zstd(1)][run % 3];
-        backed_up_under_load(world, (1 + run % 4, codec), 5);
+        backed_up_under_load(&world, (1 + run % 4, codec), 5);
     }
 }
 
@@ -207,7 +207,7 @@ fn files_stay_as_they_are_while_a_backup_is_under_way() {
     let source = world.db.begin_backup(BackupScope::Full).unwrap();
     let second = world.db.begin_backup(BackupScope::Full).unwrap_err();
     assert_eq!(second.number(), 3023);
-    let spec = furrow_engine::FileSpec::new("new", "d/new.ndf").size_mb(1);
+    let spec = FileSpec::new("new", "d/new.ndf").size_mb(1);
     let added = world.db.add_file(&spec, None).unwrap_err();
     assert!(added.has(3023), "{added}");
     let removed = world.db.remove_file("more").unwrap_err();
