@@ -1,7 +1,8 @@
 //! The scene of a table that is dropped.
 
+use super::WAITING;
 use crate::engine::Engine;
-use crate::subject::{Failure, FullBackups, Layout, Session, Store, Subject};
+use crate::subject::{Failure, Layout, Session, Store, Subject};
 use furrow_io::SimVolume;
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::thread::{scope, spawn_scoped};
@@ -11,17 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const LAYOUT: Layout = Layout {
     files: 2,
-    pool_pages: 160,
-    log_kb: 512,
-    log_grows: true,
-    file_kb: 512,
-    growth_kb: 512,
-    grow_all: false,
-    mixed_pages: false,
-    double_write_pages: 16,
-    waits_for_locks: true,
-    full_backups: FullBackups::Never,
-    background: false,
+    ..WAITING
 };
 
 /// The table that is dropped, and one that others work on.

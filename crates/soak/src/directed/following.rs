@@ -1,7 +1,8 @@
 //! The scene of a commit that others depend on before it is durable.
 
+use super::WAITING;
 use crate::engine::Engine;
-use crate::subject::{Failure, FullBackups, Layout, Session, Store, Subject};
+use crate::subject::{Failure, Session, Store, Subject};
 use furrow_io::SimVolume;
 use furrow_io::sim::{Crash, SimOptions};
 use furrow_io::thread::{scope, spawn_scoped};
@@ -9,21 +10,6 @@ use furrow_io::time::{Duration, Moment, sleep};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-const LAYOUT: Layout = Layout {
-    files: 1,
-    pool_pages: 160,
-    log_kb: 512,
-    log_grows: true,
-    file_kb: 512,
-    growth_kb: 512,
-    grow_all: false,
-    mixed_pages: false,
-    double_write_pages: 16,
-    waits_for_locks: true,
-    full_backups: FullBackups::Never,
-    background: false,
-};
 
 /// The machine as it is while a write is not done.
 type UnderWay = Arc<Mutex<Option<SimVolume>>>;
@@ -63,7 +49,7 @@ pub(super) fn learned_of_a_commit(_: u64) -> Result<(), String> {
 }
 
 fn prepare(engine: &Engine, ground: &SimVolume) -> Result<(), Failure> {
-    let store = engine.create(Arc::new(ground.clone()), &LAYOUT)?;
+    let store = engine.create(Arc::new(ground.clone()), &WAITING)?;
     let mut session = store.session()?;
     session.begin()?;
     session.create_table(TABLE, 1)?;
@@ -101,7 +87,7 @@ fn stall_first(machine: &SimVolume, waits: &Arc<AtomicBool>, under_way: &UnderWa
 
 /// Whether the row is there after the power went.
 fn learn_and_lose(engine: &Engine, machine: &SimVolume, other: Other) -> Result<bool, Failure> {
-    let store = engine.open(Arc::new(machine.clone()), &LAYOUT)?;
+    let store = engine.open(Arc::new(machine.clone()), &WAITING)?;
     let (mut first, mut second) = (store.session()?, store.session()?);
     first.begin()?;
     first.insert(TABLE, KEY, 3)?;
@@ -134,7 +120,7 @@ fn learn_and_lose(engine: &Engine, machine: &SimVolume, other: Other) -> Result<
         return Err(Failure::Wrong("the row was not seen".to_owned()));
     }
     let after = lost.as_ref().unwrap_or(machine).crash(&Crash::DropAll);
-    let store = engine.open(Arc::new(after), &LAYOUT)?;
+    let store = engine.open(Arc::new(after), &WAITING)?;
     let there = store.session()?.get(TABLE, KEY)?.is_some();
     store.abandon();
     Ok(there)

@@ -1,7 +1,8 @@
 //! Scenes of locks.
 
+use super::WAITING;
 use crate::engine::{Engine, EngineSession};
-use crate::subject::{Failure, FullBackups, Layout, Session as _, Store, Subject};
+use crate::subject::{Failure, Session as _, Store, Subject};
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileSpec, Instance, InstanceConfig, Isolation,
     LockHints, ScanSpec, Session, Table, TableSpec, Timeout,
@@ -180,21 +181,6 @@ fn cross() -> Result<Result<(), String>, EngineError> {
     })
 }
 
-const LAYOUT: Layout = Layout {
-    files: 1,
-    pool_pages: 160,
-    log_kb: 512,
-    log_grows: true,
-    file_kb: 512,
-    growth_kb: 512,
-    grow_all: false,
-    mixed_pages: false,
-    double_write_pages: 16,
-    waits_for_locks: true,
-    full_backups: FullBackups::Never,
-    background: false,
-};
-
 /// How often a thread that waits for a lock gets it from a transaction that is about to commit.
 const ROUNDS: u32 = 12;
 const TABLE: u16 = 0;
@@ -219,7 +205,7 @@ pub(super) fn order_of_commits(_: u64) -> Result<(), String> {
 }
 
 fn prepare(engine: &Engine, ground: &SimVolume) -> Result<(), Failure> {
-    let store = engine.create(Arc::new(ground.clone()), &LAYOUT)?;
+    let store = engine.create(Arc::new(ground.clone()), &WAITING)?;
     let mut session = store.session()?;
     session.begin()?;
     session.create_table(TABLE, 1)?;
@@ -231,7 +217,7 @@ fn prepare(engine: &Engine, ground: &SimVolume) -> Result<(), Failure> {
 
 /// The version that is there after the power went.
 fn hand_over(engine: &Engine, machine: &SimVolume) -> Result<Option<u64>, Failure> {
-    let store = engine.open(Arc::new(machine.clone()), &LAYOUT)?;
+    let store = engine.open(Arc::new(machine.clone()), &WAITING)?;
     let (mut first, mut second) = (store.session()?, store.session()?);
     first.begin()?;
     first.update(TABLE, KEY, 3)?;
@@ -260,7 +246,7 @@ fn hand_over(engine: &Engine, machine: &SimVolume) -> Result<Option<u64>, Failur
     store.abandon();
     done.into_inner()?;
     let after = machine.crash(&Crash::DropAll);
-    let store = engine.open(Arc::new(after), &LAYOUT)?;
+    let store = engine.open(Arc::new(after), &WAITING)?;
     let version = store.session()?.get(TABLE, KEY)?;
     store.abandon();
     Ok(version)

@@ -40,9 +40,26 @@ mod log;
 mod redo_point;
 
 use crate::Finding;
+use crate::subject::{FullBackups, Layout};
 use furrow_observe::Instruments;
 use furrow_pool::{Pool, PoolConfig};
 use std::sync::Arc;
+
+/// A small store whose sessions wait for each other's locks.
+const WAITING: Layout = Layout {
+    files: 1,
+    pool_pages: 160,
+    log_kb: 512,
+    log_grows: true,
+    file_kb: 512,
+    growth_kb: 512,
+    grow_all: false,
+    mixed_pages: false,
+    double_write_pages: 16,
+    waits_for_locks: true,
+    full_backups: FullBackups::Never,
+    background: false,
+};
 
 /// A scene: its name, and what it does with a seed.
 pub type Scene = (&'static str, fn(u64) -> Result<(), String>);
