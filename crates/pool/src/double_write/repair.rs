@@ -226,12 +226,14 @@ pub fn reset(double_write: &dyn File) -> Result<(), IoError> {
     if pages == 0 {
         return Ok(());
     }
-    let mut halves = [0, pages / 2];
-    let generation = |start| {
-        let header = read_header(double_write, start)?;
-        Ok(header.map_or(0, |header| header.generation))
+    let found = batches(double_write)?;
+    // A header that does not fit into the file is left over from before the file had this length.
+    let generation = |half: u64| {
+        let first = found.iter().find(|(at, _)| *at == half * PAGE_SIZE as u64);
+        first.map_or(0, |(_, header)| header.generation)
     };
-    if generation(halves[0])? > generation(halves[1])? {
+    let mut halves = [0, pages / 2];
+    if generation(halves[0]) > generation(halves[1]) {
         halves.reverse();
     }
     let nothing = AlignedBuf::new(PAGE_SIZE);
