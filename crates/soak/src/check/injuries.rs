@@ -5,6 +5,7 @@ mod more;
 
 use super::databases::Made;
 use furrow_datafile::{MemoryFiles, PageSource};
+use furrow_format::catalog::SYSFILES1;
 use furrow_format::{
     Bitmap, EXTENT_PAGES, FileId, Iam, Page, PageBuf, PageFlags, PageId, PageMut, PageNo, PageType,
     Pfs, fixed_page_type, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of, stamp_checksum,
@@ -302,7 +303,9 @@ fn record_bit(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<
 fn is_tree(_: PageId, page: Page<'_>) -> bool {
     let enough = 2 + lowest_slot(page);
     // sysfiles1 is a heap: its rows have no order.
-    has_rows(PageId::NONE, page) && page.slot_count() >= enough && page.object_part() != 8
+    has_rows(PageId::NONE, page)
+        && page.slot_count() >= enough
+        && page.unit() != SYSFILES1.unit_id()
 }
 
 /// The first slot whose key is compared.

@@ -35,11 +35,12 @@ pub(super) fn double_row(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng)
     done(&[id], format!("slot {slot} of {id}"))
 }
 
-/// The catalog counts more rows of a table than there are.
+/// The catalog counts more rows of a table than there are. A ghost is the row of a table that is dropped.
 pub(super) fn count(files: &mut MemoryFiles, _: &Made, rng: &mut SeededRng) -> Option<Done> {
     let id = pick(files, rng, |id, page| {
-        let of_table = page.object_part() == SYSROWSETS.id as u32;
-        has_rows(id, page) && of_table && page.page_type() == PageType::Data
+        let of_table = page.unit() == SYSROWSETS.unit_id();
+        let live = page.ghost_count() == 0;
+        has_rows(id, page) && of_table && live && page.page_type() == PageType::Data
     })?;
     let layout = SYSROWSETS.row_layout().ok()?;
     let at = SYSROWSETS.columns.iter().position(|c| c.name == "rcrows")?;
