@@ -41,5 +41,6 @@ pub use restore::{
 };
 pub use run::{
     BackupReport, BackupRequest, BufferFigures, Device, FilePages, Listener, MAX_TRANSFER_BYTES,
-    MIN_TRANSFER_BYTES, Parts, Step, backup_closed_log, backup_database, backup_log, backup_tail,
+    MIN_TRANSFER_BYTES, Parts, Step, Throttle, backup_closed_log, backup_database, backup_log,
+    backup_tail,
 };

@@ -20,7 +20,9 @@ mod pipeline;
 mod produce;
 pub(crate) mod queue;
 mod target;
+mod tuner;
 
+pub use pacer::Throttle;
 pub use target::Device;
 
 use crate::BackupError;
@@ -51,8 +53,8 @@ pub struct BackupRequest {
     pub codec: Codec,
     /// The key that the set is encrypted with.
     pub key: Option<BackupKey>,
-    /// Megabytes a second that are read of the data files and the log at most.
-    pub throttle_mb_per_s: Option<u32>,
+    /// How fast the data files and the log are read at most.
+    pub throttle: Throttle,
     /// Whether page checksums are verified on the way.
     pub checksum: bool,
     /// Whether damaged pages are copied and recorded; else they end the backup (3043).

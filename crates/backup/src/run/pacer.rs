@@ -1,49 +1,107 @@
-//! THROTTLE: so many bytes a second are read, whatever the devices could do.
+//! How fast a backup reads: at the rate of THROTTLE, at one that spares writers, or as fast as it can.
 
+use super::tuner::{Answer, LogWrites, Tuner};
 use furrow_io::sync::Mutex;
 use furrow_io::time::{Duration, Moment, sleep};
+use furrow_observe::files::{FileStats, IoKind};
+use std::sync::Arc;
 
 /// How long a wait lasts before it looks whether the backup goes on.
 const LOOK_US: u64 = 20_000;
 /// Time that may be made up for: a device that paused is not followed by a burst.
 const SLACK_US: u64 = 100_000;
 
-/// Gives bytes out at a rate, to several threads.
+/// Paces what a backup reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Throttle {
+    /// As fast as leaves the writers of the database most of their commits.
+    #[default]
+    Writers,
+    /// As fast as the devices can.
+    Off,
+    /// At so many megabytes a second.
+    MbPerS(u32),
+}
+
+/// Gives bytes out, to several threads.
 #[derive(Debug)]
 pub(super) struct Pacer {
-    bytes_per_s: u64,
     begun: Moment,
-    /// When the bytes that were given out are over, in microseconds since it began.
-    used_until_us: Mutex<u64>,
+    rate: Rate,
+}
+
+#[derive(Debug)]
+enum Rate {
+    Unlimited,
+    Fixed(Mutex<Fixed>),
+    Tuned(Mutex<Tuner>, Arc<FileStats>),
+}
+
+#[derive(Debug)]
+struct Fixed {
+    bytes_per_s: u64,
+    /// When the bytes that were given out are over.
+    used_until_us: u64,
+}
+
+impl Fixed {
+    /// Whether so many bytes may be read, now being `now_us`.
+    fn ask(&mut self, bytes: usize, now_us: u64) -> Answer {
+        let due = self.used_until_us.max(now_us.saturating_sub(SLACK_US));
+        if due > now_us {
+            return Answer::AskAt(due);
+        }
+        self.used_until_us = due + bytes as u64 * 1_000_000 / self.bytes_per_s;
+        Answer::Read(bytes)
+    }
+}
+
+/// The writes of a log so far.
+fn log_writes(stats: &FileStats) -> LogWrites {
+    let (count, stall_us) = stats.total(IoKind::Write);
+    LogWrites { count, stall_us }
 }
 
 impl Pacer {
-    pub(super) fn new(mb_per_s: u32) -> Pacer {
+    /// `log` is that of the database, if it is open.
+    pub(super) fn new(throttle: Throttle, log: Option<Arc<FileStats>>) -> Pacer {
+        let rate = match (throttle, log) {
+            (Throttle::MbPerS(mb_per_s), _) => Rate::Fixed(Mutex::new(Fixed {
+                bytes_per_s: (u64::from(mb_per_s) << 20).max(1),
+                used_until_us: 0,
+            })),
+            (Throttle::Writers, Some(log)) => {
+                let tuner = Tuner::new(0, log_writes(&log));
+                Rate::Tuned(Mutex::new(tuner), log)
+            }
+            (Throttle::Writers, None) | (Throttle::Off, _) => Rate::Unlimited,
+        };
         Pacer {
-            bytes_per_s: (u64::from(mb_per_s) << 20).max(1),
             begun: Moment::now(),
-            used_until_us: Mutex::new(0),
+            rate,
         }
     }
 
-    /// The time at which so many bytes may be read, now being `now_us`.
-    fn due_us(&self, bytes: usize, now_us: u64) -> u64 {
-        let mut used_until = self.used_until_us.lock();
-        let due = (*used_until).max(now_us.saturating_sub(SLACK_US));
-        *used_until = due + bytes as u64 * 1_000_000 / self.bytes_per_s;
-        debug_assert!(*used_until >= due);
-        due
+    fn ask(&self, bytes: usize, now_us: u64) -> Answer {
+        match &self.rate {
+            Rate::Unlimited => Answer::Read(bytes),
+            Rate::Fixed(fixed) => fixed.lock().ask(bytes, now_us),
+            Rate::Tuned(tuner, log) => tuner.lock().ask(bytes, now_us, log_writes(log)),
+        }
     }
 
-    /// Waits until so many bytes may be read, or until `ended`.
-    pub(super) fn take(&self, bytes: usize, ended: impl Fn() -> bool) {
-        let due = self.due_us(bytes, self.begun.elapsed_us());
+    /// Waits until some of so many bytes may be read, or until `ended`; how many.
+    pub(super) fn take(&self, bytes: usize, ended: impl Fn() -> bool) -> usize {
         loop {
             let now = self.begun.elapsed_us();
-            if now >= due || ended() {
-                return;
+            match self.ask(bytes, now) {
+                Answer::Read(some) => return some,
+                Answer::AskAt(_) if ended() => return bytes,
+                Answer::AskAt(at) => {
+                    let wait_us = at.saturating_sub(now).min(LOOK_US);
+                    sleep(Duration::from_micros(wait_us));
+                }
             }
-            sleep(Duration::from_micros((due - now).min(LOOK_US)));
         }
     }
 }
@@ -54,22 +112,38 @@ mod tests {
 
     #[test]
     fn bytes_are_given_out_at_the_rate_and_a_pause_is_not_made_up_for() {
-        let pacer = Pacer::new(1);
+        let pacer = Pacer::new(Throttle::MbPerS(1), None);
         let quarter = 256 << 10;
-        assert_eq!(pacer.due_us(quarter, 0), 0);
-        assert_eq!(pacer.due_us(quarter, 0), 250_000);
-        assert_eq!(pacer.due_us(quarter, 100_000), 500_000);
-        // Ten seconds later.
-        assert_eq!(pacer.due_us(quarter, 10_000_000), 10_000_000 - SLACK_US);
-        assert_eq!(pacer.due_us(quarter, 10_000_000), 10_150_000);
+        let read = Answer::Read(quarter);
+        assert_eq!(pacer.ask(quarter, 0), read);
+        assert_eq!(pacer.ask(quarter, 0), Answer::AskAt(250_000));
+        assert_eq!(pacer.ask(quarter, 250_000), read);
+        assert_eq!(pacer.ask(quarter, 400_000), Answer::AskAt(500_000));
+        // Ten seconds later a tenth of a second is made up for.
+        assert_eq!(pacer.ask(quarter, 10_000_000), read);
+        assert_eq!(pacer.ask(quarter, 10_000_000), Answer::AskAt(10_150_000));
     }
 
     #[test]
     fn a_wait_ends_when_the_backup_does() {
-        let pacer = Pacer::new(1);
-        pacer.take(1 << 30, || false);
-        let begun = Moment::now();
-        pacer.take(1, || true);
-        assert!(begun.elapsed_us() < 1_000_000);
+        let pacer = Pacer::new(Throttle::MbPerS(1), None);
+        assert_eq!(pacer.take(1 << 30, || false), 1 << 30);
+        assert_eq!(pacer.take(1, || true), 1);
+        assert!(pacer.begun.elapsed_us() < 1_000_000);
+    }
+
+    #[test]
+    fn without_a_limit_nothing_waits() {
+        let log = Arc::new(FileStats::new(5, 2, "l.ldf"));
+        for (throttle, log) in [
+            (Throttle::Off, Some(Arc::clone(&log))),
+            (Throttle::Writers, Some(log)),
+            (Throttle::Writers, None),
+        ] {
+            let pacer = Pacer::new(throttle, log);
+            let read = Answer::Read(1 << 30);
+            let unpaced = (0..100).all(|_| pacer.ask(1 << 30, 1) == read);
+            assert!(unpaced, "{throttle:?}");
+        }
     }
 }

@@ -45,8 +45,7 @@ pub(super) struct Pipeline<'a> {
     packed_buffers: usize,
     packers_left: AtomicU64,
     error: Mutex<Option<BackupError>>,
-    /// Paces reading, if it is throttled.
-    pacer: Option<Pacer>,
+    pacer: Pacer,
     /// Bytes of pages and log read so far.
     pub(super) done_bytes: AtomicU64,
     stored_bytes: AtomicU64,
@@ -71,6 +70,7 @@ impl Pipeline<'_> {
         target: &mut Target,
         listener: &mut dyn Listener,
     ) -> Result<(SetInfo, BackupSource), BackupError> {
+        let log = source.log_stats();
         let producer = Producer::new(source, info)?;
         let packs = request.codec != crate::media::Codec::None;
         let stripes = request.devices.len();
@@ -93,7 +93,7 @@ impl Pipeline<'_> {
             packed_buffers,
             packers_left: AtomicU64::new(worker_count() as u64),
             error: Mutex::new(None),
-            pacer: request.throttle_mb_per_s.map(Pacer::new),
+            pacer: Pacer::new(request.throttle, log),
             done_bytes: AtomicU64::new(0),
             stored_bytes: AtomicU64::new(0),
             files: Mutex::new(None),
@@ -230,11 +230,10 @@ impl Pipeline<'_> {
         self.changed.notify_all();
     }
 
-    /// Waits before so many bytes are read, as THROTTLE demands. A backup that fails ends the wait.
-    pub(super) fn pace(&self, bytes: usize) {
-        if let Some(pacer) = &self.pacer {
-            pacer.take(bytes, || self.error.lock().is_some());
-        }
+    /// Waits before some of so many bytes are read, as THROTTLE demands; how many. A backup that fails ends
+    /// the wait.
+    pub(super) fn pace(&self, bytes: usize) -> usize {
+        self.pacer.take(bytes, || self.error.lock().is_some())
     }
 
     /// An empty buffer; `None` when the backup has failed.

@@ -235,8 +235,14 @@ impl Producer {
             count: pages,
         };
         let bytes = filling.add(run, pages as usize * PAGE_SIZE);
-        pipeline.pace(bytes.len());
-        self.source.read(first, bytes)?;
+        let (mut at, mut rest) = (first, &mut *bytes);
+        while !rest.is_empty() {
+            let now = pipeline.pace(rest.len());
+            let (piece, later) = rest.split_at_mut(now);
+            self.source.read(at, piece)?;
+            at.page.0 += (now / PAGE_SIZE) as u32;
+            rest = later;
+        }
         if pipeline.request.checksum {
             self.check(pipeline, of, (first, bytes))?;
         }
@@ -355,7 +361,10 @@ fn add_block(pipeline: &Pipeline<'_>, block: &LogBlock, filling: &mut Option<Fil
         first: block.lsn.block(),
         count: block.bytes.len() as u32,
     };
-    pipeline.pace(block.bytes.len());
+    let mut rest = block.bytes.len();
+    while rest > 0 {
+        rest -= pipeline.pace(rest);
+    }
     let place = chunk.add(run, block.bytes.len());
     place.copy_from_slice(&block.bytes);
     let bytes = block.bytes.len() as u64;

@@ -3,7 +3,7 @@
 use furrow_backup::media::Codec;
 use furrow_backup::{
     BackupError, BackupReport, BackupRequest, Device, FilePages, Listener, MediaSet, Parts,
-    RestoreReport, RestoreRequest, backup_database, restore_database,
+    RestoreReport, RestoreRequest, Throttle, backup_database, restore_database,
 };
 use furrow_check::{Options, check};
 use furrow_datafile::DataFiles;
@@ -111,7 +111,7 @@ pub fn request(stripes: usize) -> BackupRequest {
         devices: (0..stripes).map(device).collect(),
         codec: Codec::None,
         key: None,
-        throttle_mb_per_s: None,
+        throttle: Throttle::default(),
         checksum: true,
         continue_after_error: false,
         buffer_count: None,

@@ -14,6 +14,7 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
 use furrow_log::{LogBlock, LogCursor, OwnedRecord, RecordKind};
+use furrow_observe::files::FileStats;
 use furrow_pool::LatchRank;
 use furrow_recovery::truncate;
 use furrow_tables::{DatabaseState, EngineError};
@@ -205,6 +206,13 @@ impl BackupSource {
             Origin::Open(db) => Some(db),
             Origin::Closed(_) => None,
         }
+    }
+
+    /// The statistics of its log file; `None` of a database that is not open.
+    pub fn log_stats(&self) -> Option<Arc<FileStats>> {
+        let db = self.database()?;
+        // The log has number 2 in every database.
+        db.shared.instruments.files.get(db.id().0, 2)
     }
 
     /// The name of the database.

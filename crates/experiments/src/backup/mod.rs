@@ -2,8 +2,8 @@
 //!
 //! # Purpose
 //! One database is backed up to 1, 2, 4 and 8 files, on one volume, on several, and to NUL. Further factors
-//! are the number of data files, the codec, BUFFERCOUNT and MAXTRANSFERSIZE. With `--users` the report says
-//! what running users notice.
+//! are the number of data files, the codec, BUFFERCOUNT, MAXTRANSFERSIZE and THROTTLE. With `--users` the
+//! report says what running users notice.
 //!
 //! # Invariants
 //! 1. All runs back up the same database, made once; each is a full COPY_ONLY backup with CHECKSUM into files

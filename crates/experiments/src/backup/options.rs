@@ -60,9 +60,29 @@ fn codec(text: &str) -> Result<(String, Codec), String> {
     Ok((text.to_owned(), found))
 }
 
+/// A value of `--throttle`.
+fn throttle(text: &str) -> Result<Option<u32>, OptionsError> {
+    if text == AUTO {
+        return Ok(None);
+    }
+    let wrong = |_| {
+        OptionsError(format!(
+            "{text} is neither auto nor a number of megabytes a second"
+        ))
+    };
+    text.parse().map(Some).map_err(wrong)
+}
+
+fn throttle_word(throttle: &Option<u32>) -> String {
+    throttle.map_or_else(|| AUTO.to_owned(), |rate| rate.to_string())
+}
+
 fn size(text: &str) -> Result<u64, OptionsError> {
     parse_size(text)
 }
+
+/// The rate is the engine's.
+const AUTO: &str = "auto";
 
 /// What may be typed.
 #[derive(Debug, Clone, Args)]
@@ -92,6 +112,10 @@ pub struct Typed {
     /// MAXTRANSFERSIZE, such as 64KB,1MB,4MB; several make a further factor [default: 1MB]
     #[arg(long, value_delimiter = ',', value_parser = size, value_name = "SIZE,...")]
     maxtransfersize: Option<Vec<u64>>,
+    /// THROTTLE: auto spares users' commits, 0 is no limit, 200 is 200 MB/s; several make a further factor
+    /// [default: auto]
+    #[arg(long, value_delimiter = ',', value_parser = throttle, value_name = "N,...")]
+    throttle: Option<Vec<Option<u32>>>,
     /// Size of the table that is backed up [default: 1GB, with --quick 64MB]
     #[arg(long, value_parser = size, value_name = "SIZE")]
     total: Option<u64>,
@@ -122,6 +146,8 @@ pub struct Options {
     pub buffers: Vec<u64>,
     /// MAXTRANSFERSIZE.
     pub transfers: Vec<u64>,
+    /// THROTTLE; `None` leaves it to the engine.
+    pub throttles: Vec<Option<u32>>,
     /// Bytes of the table.
     pub total_bytes: u64,
     /// The buffer pool.
@@ -145,6 +171,8 @@ pub struct Setting {
     pub buffers: u64,
     /// MAXTRANSFERSIZE.
     pub transfer: u64,
+    /// THROTTLE; `None` leaves it to the engine.
+    pub throttle: Option<u32>,
 }
 
 impl Options {
@@ -176,6 +204,7 @@ impl Options {
                 .unwrap_or_else(|| vec![("lz4".to_owned(), Codec::Lz4)]),
             buffers: typed.buffercount.unwrap_or_else(|| vec![0]),
             transfers: typed.maxtransfersize.unwrap_or_else(|| vec![MIB]),
+            throttles: typed.throttle.unwrap_or_else(|| vec![None]),
             total_bytes,
             pool_bytes: pool.div_ceil(8 << 10) * (8 << 10),
             users: typed.users.unwrap_or(0),
@@ -226,12 +255,15 @@ impl Options {
         let mut factors = vec![Factor::counts("stripes", &self.stripes)];
         let words: Vec<&str> = self.devices.iter().map(|devices| devices.word()).collect();
         let codecs: Vec<&str> = self.codecs.iter().map(|(name, _)| name.as_str()).collect();
+        let throttles: Vec<String> = self.throttles.iter().map(throttle_word).collect();
+        let throttles: Vec<&str> = throttles.iter().map(String::as_str).collect();
         let several = [
             Factor::words("target", &words),
             Factor::counts("files", &self.files),
             Factor::words("codec", &codecs),
             Factor::counts("buffercount", &self.buffers),
             Factor::counts("maxtransfersize", &self.transfers),
+            Factor::words("throttle", &throttles),
         ];
         factors.extend(several.into_iter().filter(|factor| factor.levels.len() > 1));
         factors
@@ -246,6 +278,7 @@ impl Options {
         let word = |name: &str| cell.level(name).map(|level| level.key.clone());
         let devices = word("target").and_then(|word| Devices::parse(&word));
         let codec = word("codec").and_then(|word| codec(&word).ok());
+        let of_level = word("throttle").and_then(|word| throttle(&word).ok());
         let usual = self.codecs.first().map_or(Codec::None, |(_, codec)| *codec);
         Setting {
             stripes: number("stripes", &self.stripes),
@@ -256,6 +289,7 @@ impl Options {
             codec: codec.map_or(usual, |(_, codec)| codec),
             buffers: number("buffercount", &self.buffers),
             transfer: number("maxtransfersize", &self.transfers),
+            throttle: of_level.or(self.throttles.first().copied()).flatten(),
         }
     }
 
@@ -300,6 +334,8 @@ impl Options {
         settings.insert("data files".to_owned(), list(&self.files));
         settings.insert("buffercount".to_owned(), list(&self.buffers));
         settings.insert("maxtransfersize".to_owned(), list(&self.transfers));
+        let throttles: Vec<String> = self.throttles.iter().map(throttle_word).collect();
+        settings.insert("throttle".to_owned(), throttles.join(","));
         self.places.record(&mut settings);
         let mut stripes = BTreeMap::new();
         self.stripe_places.record(&mut stripes);
@@ -335,9 +371,13 @@ impl Setting {
             0 => String::new(),
             count => format!(", BUFFERCOUNT = {count}"),
         };
+        let throttle = match self.throttle {
+            None => String::new(),
+            Some(rate) => format!(", THROTTLE = {rate}"),
+        };
         format!(
             "BACKUP DATABASE {name} TO {} WITH FORMAT, COPY_ONLY, CHECKSUM, {compression}{buffers}, \
-             MAXTRANSFERSIZE = {};",
+             MAXTRANSFERSIZE = {}{throttle};",
             self.devices_text(stripes),
             self.transfer
         )

@@ -116,12 +116,14 @@ fn the_best_setting_is_printed_as_statements() {
         codec: Codec::Zstd(3),
         buffers: 50,
         transfer: 1 << 20,
+        throttle: Some(0),
     };
     let stripes = setting.paths(&["/b".into()]);
     assert_eq!(
         setting.statement("[d]", &stripes),
         "BACKUP DATABASE [d] TO DISK = N'/b/stripe1.bak', DISK = N'/b/stripe2.bak' WITH FORMAT, COPY_ONLY, \
-         CHECKSUM, COMPRESSION (ALGORITHM = ZSTD, LEVEL = 3), BUFFERCOUNT = 50, MAXTRANSFERSIZE = 1048576;"
+         CHECKSUM, COMPRESSION (ALGORITHM = ZSTD, LEVEL = 3), BUFFERCOUNT = 50, MAXTRANSFERSIZE = 1048576, \
+         THROTTLE = 0;"
     );
     assert_eq!(
         restore_script(&setting, &stripes, 2),

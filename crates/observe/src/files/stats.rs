@@ -149,6 +149,12 @@ impl FileStats {
         self.cell(kind).pending.load(Relaxed)
     }
 
+    /// Operations that ended, and the microseconds they took, without the rest of a snapshot.
+    pub fn total(&self, kind: IoKind) -> (u64, u64) {
+        let cell = self.cell(kind);
+        (cell.count.load(Relaxed), cell.stall_us.load(Relaxed))
+    }
+
     /// Adds what a checkpoint wrote to the file; the writes themselves are recorded one by one.
     pub fn add_checkpoint_bytes(&self, bytes: u64) {
         self.checkpoint_bytes.fetch_add(bytes, Relaxed);

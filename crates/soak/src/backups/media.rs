@@ -1,7 +1,7 @@
 //! Backups that were taken, and how they are asked for.
 
 use furrow_backup::media::Codec;
-use furrow_backup::{BackupRequest, Device, Parts};
+use furrow_backup::{BackupRequest, Device, Parts, Throttle};
 use furrow_io::random::{Rng, SeededRng};
 use furrow_io::time::WallTime;
 use furrow_types::Guid;
@@ -42,7 +42,7 @@ pub(super) fn request(rng: &mut SeededRng, (wanted, number): (Wanted, usize)) ->
         devices: (0..stripes).map(device).collect(),
         codec: [Codec::None, Codec::Lz4, Codec::Zstd(1)][rng.random_range(0..3)],
         key: None,
-        throttle_mb_per_s: None,
+        throttle: Throttle::Off,
         checksum: rng.random_bool(0.5),
         continue_after_error: false,
         buffer_count: None,

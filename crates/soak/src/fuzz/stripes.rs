@@ -3,7 +3,7 @@
 use super::Target;
 use super::havoc::{Dice, damage};
 use furrow_backup::media::{BackupKey, Codec, SetPlace, StripeReader, Unpacker};
-use furrow_backup::{BackupRequest, Device, FilePages, Listener, Parts, backup_database};
+use furrow_backup::{BackupRequest, Device, FilePages, Listener, Parts, Throttle, backup_database};
 use furrow_engine::{DatabaseSpec, FileSpec, Instance, InstanceConfig};
 use furrow_io::{Access, File, MemoryVolume, Open, Volume, read_all};
 use std::hint::black_box;
@@ -67,7 +67,7 @@ fn request(path: &str, codec: Codec, key: Option<BackupKey>) -> BackupRequest {
         devices: vec![Device::Disk(path.into())],
         codec,
         key,
-        throttle_mb_per_s: None,
+        throttle: Throttle::Off,
         checksum: true,
         continue_after_error: false,
         buffer_count: None,

@@ -3,7 +3,7 @@
 use super::keys;
 use super::option_text::value_text;
 use furrow_backup::media::Codec;
-use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, Parts};
+use furrow_backup::{BackupRequest, MAX_TRANSFER_BYTES, MIN_TRANSFER_BYTES, Parts, Throttle};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_messages::Message;
@@ -70,12 +70,13 @@ pub(super) fn transfer_bytes(run: &mut Run<'_>, option: &Opt) -> Result<usize> {
     }
 }
 
-/// THROTTLE: megabytes a second that a backup reads at most. Furrow's own option.
-fn throttle(run: &mut Run<'_>, option: &Opt) -> Result<u32> {
+/// THROTTLE: megabytes a second that a backup reads at most; 0 is no limit. Furrow's own option.
+fn throttle(run: &mut Run<'_>, option: &Opt) -> Result<Throttle> {
     let rate = number(run, option)?;
     match u32::try_from(rate) {
-        Ok(rate @ 1..) => Ok(rate),
-        _ => refuse(3250, &[rate.into(), "THROTTLE".into()]),
+        Ok(0) => Ok(Throttle::Off),
+        Ok(rate) => Ok(Throttle::MbPerS(rate)),
+        Err(_) => refuse(3250, &[rate.into(), "THROTTLE".into()]),
     }
 }
 
@@ -145,7 +146,7 @@ fn plain() -> BackupRequest {
         devices: Vec::new(),
         codec: Codec::None,
         key: None,
-        throttle_mb_per_s: None,
+        throttle: Throttle::default(),
         checksum: true,
         continue_after_error: false,
         buffer_count: None,
@@ -182,7 +183,7 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
             "FORMAT" => (request.format, request.init) = (true, true),
             "INIT" => request.init = true,
             "ENCRYPTION" => request.key = Some(keys::asked(run, option)?),
-            "THROTTLE" => request.throttle_mb_per_s = Some(throttle(run, option)?),
+            "THROTTLE" => request.throttle = throttle(run, option)?,
             "COMPRESSION" => request.codec = compression(run, option)?,
             "BLOCKSIZE" => block_size(run, option)?,
             "BUFFERCOUNT" => request.buffer_count = Some(buffer_count(run, option)?),
