@@ -125,11 +125,6 @@ impl LockOwner {
         self.core.leave.settle();
     }
 
-    /// The owner has released its locks, and the commit record that it followed is not durable.
-    pub fn follow_on(&self, lsn: Lsn) {
-        self.core.leave.follow(lsn);
-    }
-
     /// What the owner follows, for another part of the same thread's work.
     pub fn follower(&self) -> Follower {
         Follower {
