@@ -19,7 +19,7 @@ use furrow_io::time::Moment;
 
 use super::core::{Outcome, OwnerCore, Place};
 use super::mode::{LockMode, MODE_COUNT};
-use super::passing::Left;
+use super::passing::{Left, PASSING};
 use super::resource::Resource;
 use super::timeout::Timeout;
 
@@ -131,6 +131,11 @@ impl Shard {
             limit,
             asked: 0,
         }
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> usize {
+        self.number as usize
     }
 
     /// Granted requests.
@@ -307,8 +312,15 @@ impl Shard {
         }
     }
 
-    /// Changes a granted request to a weaker mode.
-    pub(super) fn downgrade(&mut self, request: u32, mode: LockMode, wakes: &mut Wakes) {
+    /// Changes a granted request of this owner to a weaker mode. Requests that wait beside it now wait until
+    /// the owner leaves, if they could not pass the stronger mode.
+    pub(super) fn downgrade(
+        &mut self,
+        request: u32,
+        mode: LockMode,
+        core: &OwnerCore,
+        wakes: &mut Wakes,
+    ) {
         debug_assert!(
             self.requests[request as usize].mode.covers(mode),
             "a weaker mode"
@@ -317,6 +329,8 @@ impl Shard {
         let head = self.requests[request as usize].head;
         if self.heads[head as usize].queue.is_some() {
             self.pump(head, wakes);
+            let queued = self.heads[head as usize].waiting & PASSING != 0;
+            self.note_awaited(request, core, queued);
         }
     }
 
@@ -367,20 +381,22 @@ impl Shard {
                 && !self.is_waiter_stopped(head, waiter, ahead)
             {
                 let waiter = queue.converting.remove(at);
-                self.grant_waiter(head, &waiter, wakes);
+                let later = queue.converting.len() - at + queue.arriving.len();
+                self.grant_waiter(head, &waiter, ahead != 0 || later > 0, wakes);
             } else {
                 ahead |= waiter.target.bit();
                 at += 1;
             }
         }
-        let arriving = std::mem::take(&mut queue.arriving);
-        for waiter in arriving {
+        let mut arriving = std::mem::take(&mut queue.arriving).into_iter();
+        while let Some(waiter) = arriving.next() {
             let in_the_way = self.heads[head as usize].mask | ahead;
             if in_the_way & waiter.target.conflict_mask() == 0
                 && !self.is_waiter_stopped(head, &waiter, ahead)
             {
                 self.count_passed(head, waiter.target, ahead);
-                self.grant_waiter(head, &waiter, wakes);
+                let later = arriving.len();
+                self.grant_waiter(head, &waiter, ahead != 0 || later > 0, wakes);
             } else {
                 ahead |= waiter.target.bit();
                 queue.arriving.push(waiter);
@@ -400,7 +416,8 @@ impl Shard {
         }
     }
 
-    fn grant_waiter(&mut self, head: u32, waiter: &Waiter, wakes: &mut Wakes) {
+    /// Grants a request of the queue; `queued`: others may stay in it.
+    fn grant_waiter(&mut self, head: u32, waiter: &Waiter, queued: bool, wakes: &mut Wakes) {
         let granted = match (waiter.instant, waiter.request) {
             (true, _) => None,
             (false, Some(request)) => {
@@ -410,7 +427,9 @@ impl Shard {
             (false, None) => Some(self.grant_new(head, waiter.core.id, waiter.target)),
         };
         if let Some(request) = granted {
-            self.note_grant(request, &waiter.core);
+            self.note_followed(request, &waiter.core);
+            // Before the wait ends: then the owner may leave.
+            self.note_awaited(request, &waiter.core, queued);
         }
         waiter
             .core

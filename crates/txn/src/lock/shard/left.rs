@@ -67,15 +67,17 @@ impl Shard {
         head.left.note(mode, lsn);
     }
 
-    /// Marks a granted request of an owner that leaves, unless it is marked, and grants what it can.
+    /// Marks a granted request of an owner that leaves, unless it is marked, and grants what it can. Without
+    /// a queue it does nothing: a later request marks the lock itself.
     pub(in crate::lock) fn leave(&mut self, request: u32, lsn: Lsn, wakes: &mut Wakes) {
-        if !self.requests[request as usize].left {
+        let Request { head, left, .. } = self.requests[request as usize];
+        if self.heads[head as usize].queue.is_none() {
+            return;
+        }
+        if !left {
             self.mark(request, lsn);
         }
-        let head = self.requests[request as usize].head;
-        if self.heads[head as usize].queue.is_some() {
-            self.pump(head, wakes);
-        }
+        self.pump(head, wakes);
     }
 
     /// Marks the granted requests of other owners than `owner` for which `leaving` returns a commit record.
@@ -123,13 +125,26 @@ impl Shard {
     /// Records at its owner that a request was granted past marked locks, or that requests are queued that it
     /// may block.
     pub(in crate::lock) fn note_grant(&self, request: u32, core: &OwnerCore) {
+        self.note_followed(request, core);
+        let head = &self.heads[self.requests[request as usize].head as usize];
+        self.note_awaited(request, core, head.waiting & PASSING != 0);
+    }
+
+    /// Records at its owner that a request was granted past marked locks.
+    pub(super) fn note_followed(&self, request: u32, core: &OwnerCore) {
         let Request { head, mode, .. } = self.requests[request as usize];
         let head = &self.heads[head as usize];
         if head.left.mask & mode.conflict_mask() != 0 {
             core.leave.follow(head.left.lsn);
         }
-        if passes(&head.resource, mode) {
-            core.leave.note_awaited();
+    }
+
+    /// Records at the owner of a granted request whether requests are queued that it may block until its
+    /// owner leaves.
+    pub(super) fn note_awaited(&self, request: u32, core: &OwnerCore, queued: bool) {
+        let Request { head, mode, .. } = self.requests[request as usize];
+        if queued && passes(&self.heads[head as usize].resource, mode) {
+            core.leave.note_awaited(self.number());
         }
     }
 }
