@@ -16,6 +16,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 pub const LOG: &str = "d/d.ldf";
 
+/// Locks X of rows.
+pub const X_OF_ROWS: &str =
+    "resource_type = 'KEY' AND request_mode = 'X' AND request_status = 'GRANT'";
+
 /// Writes of the log wait here while it is closed.
 #[derive(Default)]
 pub struct Gate {
@@ -153,15 +157,13 @@ impl House {
 
     /// Waits until so many locks X of rows, or more, are held.
     pub fn until_writers(&self, writers: i64) {
-        self.until_locks("request_mode = 'X' AND request_status = 'GRANT'", writers);
+        self.until_locks(X_OF_ROWS, writers);
     }
 
-    /// Waits until so many requests for keys, or more, are as this condition says.
+    /// Waits until so many requests, or more, are as this condition says.
     pub fn until_locks(&self, which: &str, many: i64) {
         let mut viewer = self.connect();
-        let locks = format!(
-            "SELECT COUNT(*) FROM sys.dm_tran_locks WHERE resource_type = 'KEY' AND {which}"
-        );
+        let locks = format!("SELECT COUNT(*) FROM sys.dm_tran_locks WHERE {which}");
         until(&format!("{many} requests with {which}"), || {
             let kept = run(&mut viewer, &locks);
             kept.sets[0].rows[0][0].as_i64() >= Some(many)
