@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! 1. A head exists exactly while it has a granted request or a waiter.
-//! 2. `mask` has the bit of each granted mode that is not marked, `left.mask` that of each marked one;
+//! 2. `mask` has the bit of each granted mode that is not marked, `left_mask` that of each marked one;
 //!    `waiting` has that of each mode that an owner waits for.
 //! 3. All granted modes of one head are compatible with each other, except that a marked one, whose owner
 //!    leaves, need not be compatible with those granted after it (see `left`).
@@ -55,10 +55,14 @@ struct Head {
     first: u32,
     mask: u32,
     waiting: u32,
-    left: Left,
+    /// The marked requests, once there was one. A freed head keeps the memory.
+    left: Option<Box<Left>>,
     queue: Option<Box<Queue>>,
     counts: [u32; MODE_COUNT],
 }
+
+/// There is one for each locked row.
+const _: () = assert!(size_of::<Head>() <= 152);
 
 /// A granted request.
 #[derive(Debug, Clone, Copy)]
@@ -232,7 +236,7 @@ impl Shard {
         } else {
             0
         };
-        let left = self.heads[head as usize].left.mask;
+        let left = self.heads[head as usize].left_mask();
         let others = self.mask_of_others(head, own) | left | queue_counts;
         if others & mode.conflict_mask() == 0 {
             Ok(())
@@ -302,7 +306,7 @@ impl Shard {
         self.free_request = request;
         self.live_requests -= 1;
         match left {
-            true => self.head_mut(head).left.forget(mode),
+            true => self.head_mut(head).left_mut().forget(mode),
             false => self.head_mut(head).forget_mode(mode),
         }
         if self.heads[head as usize].queue.is_some() {
@@ -508,7 +512,7 @@ impl Shard {
                 let head = &mut self.heads[free as usize];
                 self.free_head = head.next;
                 debug_assert!(
-                    head.mask == 0 && head.left.mask == 0 && head.queue.is_none(),
+                    head.mask | head.left_mask() == 0 && head.queue.is_none(),
                     "a freed head has no modes and no queue"
                 );
                 (head.resource, head.hash, head.next) = (*resource, hash, next);
@@ -524,7 +528,7 @@ impl Shard {
         let Head { hash, next, .. } = self.heads[head as usize];
         debug_assert!(
             self.heads[head as usize].first == NIL
-                && self.heads[head as usize].mask | self.heads[head as usize].left.mask == 0,
+                && self.heads[head as usize].mask | self.heads[head as usize].left_mask() == 0,
             "a head goes with its last request"
         );
         let bucket = hash as usize & (self.buckets.len() - 1);
@@ -572,7 +576,7 @@ impl Head {
             first: NIL,
             mask: 0,
             waiting: 0,
-            left: Left::default(),
+            left: None,
             queue: None,
             counts: [0; MODE_COUNT],
         }
