@@ -224,18 +224,8 @@ impl Keeper {
         if let Some(store) = self.store.upgrade() {
             store.poison(error.to_string());
         }
-        if self.state.suspect(&error.to_string()) {
-            let source = Source::SystemSpid(task::current().session_id());
-            let log = &self.shared.error_log;
-            error
-                .messages()
-                .iter()
-                .for_each(|m| log.write_message(source, m));
-            log.write(
-                source,
-                &format!("Database '{}' is marked SUSPECT: {error}", self.name),
-            );
-        }
+        self.state
+            .suspect_after(error, &self.name, &self.shared.error_log);
     }
 
     fn log_full(&self, store: &Store) -> LogError {

@@ -26,6 +26,7 @@ pub(crate) struct Output<'a> {
 
 impl<'a> Output<'a> {
     pub(crate) fn new(sink: &'a mut dyn Sink, followed: &Arc<Followed>) -> Output<'a> {
+        followed.rearm();
         Output {
             sink,
             followed: Arc::clone(followed),

@@ -29,6 +29,7 @@ mod modules;
 mod old_copies;
 mod page_locks;
 mod page_locks_stress;
+mod read_fairness;
 mod read_only;
 mod repair;
 mod repair_catalog;

@@ -165,6 +165,22 @@ impl DatabaseCore {
         self.state.check(&self.name)
     }
 
+    /// A transaction could not be ended: what it has logged may be lost. Marks the database suspect. Called
+    /// before the locks of the transaction are released, so that no other session gives its client what was
+    /// under them.
+    pub(crate) fn fail(&self, error: &EngineError) {
+        // A database that was let go is not online, and reports nothing any more.
+        if self.state() == DatabaseState::Online {
+            self.store.poison(error.to_string());
+            self.state.suspect_after(error, &self.name, &self.error_log);
+        }
+        debug_assert_ne!(
+            self.state(),
+            DatabaseState::Online,
+            "no session reads any more"
+        );
+    }
+
     /// Removes ghosts that no transaction can restore, of at most [`GHOST_LEAVES`] leaves. Returns the
     /// number of rows removed.
     pub fn purge_ghosts(&self) -> Result<usize, EngineError> {

@@ -4,6 +4,8 @@ use crate::error::EngineError;
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicU8, Ordering};
 use furrow_messages::Message;
+use furrow_observe::errorlog::{ErrorLog, Source};
+use furrow_observe::task;
 
 /// State of a database, as `sys.databases` numbers it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -98,6 +100,21 @@ impl StateCell {
             .state
             .swap(DatabaseState::Suspect as u8, Ordering::AcqRel);
         before != DatabaseState::Suspect as u8
+    }
+
+    /// The same after `error`, and reports it in the error log, once.
+    pub fn suspect_after(&self, error: &EngineError, name: &str, log: &ErrorLog) {
+        if !self.suspect(&error.to_string()) {
+            return;
+        }
+        let source = Source::SystemSpid(task::current().session_id());
+        for message in &error.messages() {
+            log.write_message(source, message);
+        }
+        log.write(
+            source,
+            &format!("Database '{name}' is marked SUSPECT: {error}"),
+        );
     }
 
     /// Why the database is suspect.

@@ -5,6 +5,7 @@
 
 use super::insert::key_of_values;
 use super::read::Reading;
+use super::read_wait::ReadWait;
 use super::scan::{OpenScan, Source};
 use crate::error::EngineError;
 use crate::session::{Granularity, LockHints, ReadLock, ScanSpec, Session};
@@ -207,6 +208,7 @@ impl OpenScan {
             candidates: None,
             reread: false,
             watch: None,
+            waits: ReadWait::default(),
         }
     }
 }

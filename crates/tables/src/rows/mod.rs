@@ -13,6 +13,7 @@ mod moved;
 mod pages;
 mod push;
 mod read;
+mod read_wait;
 mod scan;
 
 pub use bulk::{BulkInserter, BulkOptions};

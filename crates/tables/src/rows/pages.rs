@@ -45,7 +45,7 @@
 //! Rows of a heap do not change their page: what is locked of a moved row is the page of its address.
 
 use super::locks::Blocked;
-use super::read::mode_of_row;
+use super::read::{Reading, mode_of_row};
 use crate::error::{EngineError, refuse};
 use crate::session::{Granularity, LockWait, Session};
 use crate::table::{Body, Index, IndexKind, Table, lock_hash, rid_of};
@@ -71,6 +71,14 @@ pub(super) enum Keep {
     Held,
     /// It must be free, and is not taken.
     Tested,
+}
+
+/// The lock that a reader requests of each page.
+pub(super) fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
+    match reading {
+        Reading::Kept(mode) | Reading::Range(mode) => (mode, Keep::Held),
+        Reading::Dirty | Reading::Committed => (LockMode::S, Keep::Tested),
+    }
 }
 
 /// Requests locks of the pages of one index, under their latches.

@@ -3,6 +3,7 @@
 use super::RowKey;
 use super::insert::key_of_values;
 use super::pages::{Keep, PageAsk};
+use super::read_wait::ReadWait;
 use crate::error::{EngineError, refuse};
 use crate::session::{ReadLock, ScanSpec, Session};
 use crate::table::{Row, Table};
@@ -296,6 +297,7 @@ impl Session {
         resource: Resource,
         out: &mut Vec<u8>,
     ) -> Result<bool, EngineError> {
+        let mut waits = ReadWait::default();
         loop {
             let (copied, blocked) = {
                 let (locks, owner) = (&self.db.locks, &self.owner);
@@ -315,12 +317,13 @@ impl Session {
                             Seen::Locked
                         }
                     },
-                })?;
+                });
                 (copied, pages.blocked.take())
             };
-            match copied {
+            waits.release(self);
+            match copied? {
                 Seen::Copied => return Ok(true),
-                Seen::Locked => self.wait_until_free(blocked)?,
+                Seen::Locked => waits.wait(self, table, blocked)?,
                 Seen::Absent => {
                     let granted = self.lock_row(table, resource, LockMode::S)?;
                     let found = self.copy_row(table, key, out);

@@ -10,8 +10,9 @@
 use super::RowKey;
 use super::candidates::Candidates;
 use super::insert::key_of_values;
-use super::pages::{Keep, PageAsk};
+use super::pages::{PageAsk, asked_of_pages};
 use super::read::{Reading, mode_of_row};
+use super::read_wait::ReadWait;
 use crate::error::{EngineError, refuse};
 use crate::session::{Briefly, LockHints, ScanSpec, Session, covers_rows};
 use crate::table::{
@@ -266,14 +267,6 @@ impl Visitor for Locker<'_, '_> {
     }
 }
 
-/// The lock that a reader requests of each page.
-fn asked_of_pages(reading: Reading) -> (LockMode, Keep) {
-    match reading {
-        Reading::Kept(mode) | Reading::Range(mode) => (mode, Keep::Held),
-        Reading::Dirty | Reading::Committed => (LockMode::S, Keep::Tested),
-    }
-}
-
 /// Where a scan is.
 #[derive(Debug)]
 #[expect(
@@ -344,6 +337,7 @@ pub struct OpenScan {
     pub(super) reread: bool,
     /// Whether others write in the table, once it was looked.
     pub(super) watch: Option<Watch>,
+    pub(super) waits: ReadWait,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
@@ -484,6 +478,7 @@ impl Session {
             candidates,
             reread: false,
             watch: None,
+            waits: ReadWait::default(),
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
@@ -652,11 +647,13 @@ impl OpenScan {
                 looks_first,
                 unlocked: false,
             };
-            let step = self.source.step(index, &mut locker)?;
+            let step = self.source.step(index, &mut locker);
             let (unlocked, missed) = (locker.unlocked, locker.expected);
             self.watch = Some(locker.watch);
             (step, locker.blocked, locker.error, unlocked, missed)
         };
+        self.waits.release(session);
+        let step = step?;
         if let (Some(candidates), Some(from)) = (&mut self.candidates, from) {
             let waits = matches!(step, Step::Wait(_));
             candidates.stepped(session, (from, unlocked), missed.map(|_| waits));
@@ -689,7 +686,9 @@ impl OpenScan {
         };
         let of_page =
             matches!(resource, Resource::Page(..)) || session.works_on_pages(self.index()?);
-        if self.reading == Reading::Committed || of_page {
+        if self.reading == Reading::Committed {
+            self.waits.wait(session, &self.table, blocked)?;
+        } else if of_page {
             session.wait_until_free(blocked)?;
         } else {
             let granted = session.lock_row(&self.table, resource, mode)?;

@@ -10,6 +10,12 @@
 //! The commit record of a follower lies behind what it follows: its own durable commit needs nothing more. A
 //! commit with delayed durability is lost with what it follows, if at all.
 //!
+//! # A flush that fails
+//! A commit whose record cannot be written is lost at the next start. Its session marks the database suspect
+//! before it releases the locks, and so does a follower before it undoes anything. A reader that waited for
+//! these locks looks at the state of the database after it has read ([`Session::give`]).
+//!
+//! # Connections
 //! The sessions of a T-SQL connection return from calls without a flush, because most results stay within
 //! the batch. They share a [`Followed`], which the connection's output settles before anything leaves to the
 //! client.
@@ -21,6 +27,7 @@ use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
+use furrow_messages::Message;
 use furrow_txn::lock::Follower;
 use std::sync::{Arc, Weak};
 
@@ -30,6 +37,8 @@ pub struct Followed {
     /// Set when a session begins to follow a commit.
     any: Arc<AtomicBool>,
     sessions: Mutex<Vec<(Weak<DatabaseCore>, Follower)>>,
+    /// Why a commit that a transaction followed cannot become durable. The session may be gone.
+    failed: Mutex<Option<Vec<Message>>>,
 }
 
 impl Followed {
@@ -39,19 +48,35 @@ impl Followed {
         self.any.load(Ordering::Relaxed) && self.look()
     }
 
+    /// The client has been given an error in place of what depended on a lost commit: its next batch begins.
+    pub fn rearm(&self) {
+        *self.failed.lock() = None;
+    }
+
+    /// A commit that a transaction followed cannot become durable: what may depend on it is never given to
+    /// the client.
+    pub(super) fn fail(&self, error: &EngineError) {
+        self.failed.lock().get_or_insert_with(|| error.messages());
+        self.any.store(true, Ordering::Relaxed);
+    }
+
     /// Looks at each session; the flag stays set after a transaction has ended.
     #[cold]
     fn look(&self) -> bool {
         let sessions = self.sessions.lock();
-        let any = sessions.iter().any(|(_, of)| of.followed().is_some());
+        let any =
+            sessions.iter().any(|(_, of)| of.followed().is_some()) || self.failed.lock().is_some();
         if !any {
             self.any.store(false, Ordering::Relaxed);
         }
         any
     }
 
-    /// Returns once all commits that the sessions follow are durable.
+    /// Returns once all commits that the sessions follow, or have followed in this batch, are durable.
     pub fn settle(&self) -> Result<(), EngineError> {
+        if let Some(messages) = &*self.failed.lock() {
+            return Err(EngineError::Refused(messages.clone()));
+        }
         for (db, follower) in &*self.sessions.lock() {
             // The session of a database that is gone is gone, too.
             if let (Some(lsn), Some(db)) = (follower.followed(), db.upgrade()) {
@@ -108,12 +133,15 @@ impl Session {
         }
     }
 
-    /// A result of a call that goes to the client now, unless that is deferred.
+    /// A result of a call that goes to the client now, unless that is deferred. Rows that were read after a
+    /// commit failed are not given away: the database was marked suspect before their locks were released.
     #[inline]
     pub(crate) fn give<T>(&self, result: Result<T, EngineError>) -> Result<T, EngineError> {
         if self.owner.followed().is_some() && self.followed.is_none() {
             self.settle()?;
         }
-        result
+        let value = result?;
+        self.db.check()?;
+        Ok(value)
     }
 }

@@ -172,12 +172,16 @@ impl Session {
             false if self.ddl.is_empty() => txn.commit_leaving(&self.db.locks, &self.owner),
             false => txn.commit(),
         };
-        // Its own record lies behind what it follows. Without one it has only read.
+        // Its own record lies behind what it follows, and behind all commits that it has read. Without one it
+        // has only read.
         let committed = match committed {
-            Ok(None) => self.settle(),
+            Ok(None) => self.settle().and_then(|()| self.db.check()),
             Ok(Some(_)) => Ok(()),
             Err(e) => Err(e.into()),
         };
+        if let Err(error) = &committed {
+            self.give_up(error, followed);
+        }
         if committed.is_ok() && !self.ddl.is_empty() {
             self.db.catalog.publish(&self.ddl);
         }
@@ -188,7 +192,6 @@ impl Session {
         };
         self.ddl.clear();
         self.let_go();
-        self.follow_on(followed.filter(|_| committed.is_err()));
         committed?;
         for unit in &dropped {
             self.db.catalog.free_unit(unit)?;
@@ -201,15 +204,20 @@ impl Session {
         let Some(txn) = self.txn.take() else {
             return Ok(());
         };
-        let settled = self.settle();
         let followed = self.owner.followed();
+        let settled = self.settle();
+        if let Err(error) = &settled {
+            self.give_up(error, followed);
+        }
         self.owner.start_rollback();
-        let undone = txn.rollback(&self.db.catalog);
+        let undone = txn.rollback(&self.db.catalog).map_err(EngineError::from);
+        let undone = settled.and(undone);
+        if let Err(error) = &undone {
+            self.give_up(error, None);
+        }
         let made = self.ddl.roll_back(super::DdlMark::default());
         self.ddl.clear();
         self.let_go();
-        self.follow_on(followed.filter(|_| settled.is_err()));
-        settled?;
         undone?;
         for unit in &made {
             self.db.catalog.free_unit(unit)?;
@@ -217,11 +225,13 @@ impl Session {
         Ok(())
     }
 
-    /// A commit that the transaction followed did not become durable: results that depend on it and were held
-    /// back stay with the session.
-    fn follow_on(&self, followed: Option<Lsn>) {
-        if let Some(lsn) = followed {
-            self.owner.follow_on(lsn);
+    /// The transaction cannot be ended in the log: no session may give away what it has changed, and its own
+    /// client gets nothing that depends on the commit that it followed.
+    #[cold]
+    fn give_up(&self, error: &EngineError, followed: Option<Lsn>) {
+        self.db.fail(error);
+        if let Some(client) = self.followed.as_ref().filter(|_| followed.is_some()) {
+            client.fail(error);
         }
     }
 

@@ -28,13 +28,13 @@
 //! # Protocol
 //! An owner that leaves publishes the LSN of its commit record and visits no shard if no request waits for
 //! its locks. A request that is refused latches the shard anyway. For each lock in its way of a mode that
-//! passes, it records that the owner is awaited, and then reads whether it leaves. If so, it marks the lock
-//! in the shard, where it no longer counts against requests that pass. An owner that leaves publishes first
-//! and then reads whether it is awaited. All four are sequentially consistent. So either the request sees
-//! that the owner leaves, or the owner sees that it is awaited: then it visits the shards of its locks,
-//! marks them and grants what it can. A request that is queued and becomes blocked by another owner, because
-//! that one was granted the lock before it, is noted at the grant: under the same latch, before the owner
-//! can leave.
+//! passes, it records that the owner is awaited in this shard, and then reads whether it leaves. If so, it
+//! marks the lock in the shard, where it no longer counts against requests that pass. An owner that leaves
+//! publishes first and then reads where it is awaited. All four are sequentially consistent. So either the
+//! request sees that the owner leaves, or the owner sees that it is awaited: then it visits its locks in
+//! these shards, marks those that have a queue and grants what it can. A request that is queued and becomes
+//! blocked by another owner, because that one was granted the lock before it or holds it in a weaker mode
+//! now, is noted at that time: under the same latch, before the owner can leave.
 //!
 //! A marked lock is released like any other. The search for deadlocks ends at an owner that leaves: it waits
 //! for nothing.
@@ -46,15 +46,13 @@ use furrow_io::sync::atomic::AtomicBool;
 
 use super::core::OwnerCore;
 use super::held::Grant;
+use super::leave::bit_of;
 use super::manager::LockManager;
 use super::mode::LockMode;
 use super::owner::LockOwner;
 use super::passing::passes;
 use super::shard::{Shard, Wakes, wake};
 use super::table::Table;
-
-/// An owner with more locks does not leave: it would visit the shard of each.
-const MOST_LOCKS: usize = 1_000;
 
 impl Table {
     /// For a request of `owner` for `mode` that was refused: marks the locks in its way whose owners leave.
@@ -72,9 +70,10 @@ impl Table {
             return false;
         }
         let owners = self.owners.read();
+        let number = shard.number();
         shard.mark_leaving(head, owner, |id| {
             let core = owners.slots.get(id as usize)?.as_ref()?;
-            core.leave.wait_for_leave()
+            core.leave.wait_for_leave(number)
         })
     }
 
@@ -93,21 +92,21 @@ impl LockManager {
     /// soon as the record is durable. Until then other owners may change the rows that it has locked, and
     /// nothing else. It requests no lock any more.
     pub(crate) fn leave(&self, owner: &LockOwner, lsn: Lsn) {
-        let locks = owner.locks.lock();
-        if locks.entries().len() > MOST_LOCKS || !owner.core.leave.leave(lsn) {
+        let awaited = owner.core.leave.leave(lsn);
+        if awaited == 0 {
             return;
         }
         let mut wakes = Wakes::new();
-        for held in locks.entries() {
+        for held in owner.locks.lock().entries() {
             let Grant::Request(request) = held.grant else {
                 continue;
             };
-            if !held.session && passes(&held.resource, held.mode) {
-                let number = self.table.shard_of(held.hash);
+            let number = self.table.shard_of(held.hash);
+            let is_awaited = awaited & bit_of(number) != 0;
+            if is_awaited && !held.session && passes(&held.resource, held.mode) {
                 self.table.shard(number).leave(request, lsn, &mut wakes);
             }
         }
-        drop(locks);
         wake(wakes);
     }
 }
@@ -123,11 +122,6 @@ impl LockOwner {
     /// The log is durable up to and with [`LockOwner::followed`].
     pub fn settle(&self) {
         self.core.leave.settle();
-    }
-
-    /// The owner has released its locks, and the commit record that it followed is not durable.
-    pub fn follow_on(&self, lsn: Lsn) {
-        self.core.leave.follow(lsn);
     }
 
     /// What the owner follows, for another part of the same thread's work.

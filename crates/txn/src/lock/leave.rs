@@ -1,19 +1,25 @@
-//! What an owner publishes about the end of its transaction: the commit record at which it leaves, whether
-//! other owners wait for its locks, and the commit records of others that it follows. The protocol is in
-//! `early`.
+//! What an owner publishes about the end of its transaction: the commit record at which it leaves, in which
+//! shards other owners wait for its locks, and the commit records of others that it follows. The protocol is
+//! in `early`.
 
 use std::sync::{Arc, OnceLock};
 
 use furrow_format::Lsn;
 use furrow_io::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// The bit of a shard among the shards in which an owner is awaited. Shards of more than 64 share bits.
+pub(super) const fn bit_of(shard: usize) -> u64 {
+    1 << (shard as u32 % u64::BITS)
+}
+
 /// A part of an owner that other owners read and write.
 #[derive(Debug, Default)]
 pub(super) struct Leave {
     /// LSN of its commit record while it leaves; 0 at all other times.
     at: AtomicU64,
-    /// Whether a request that may be granted once this owner leaves may wait for one of its locks.
-    awaited: AtomicBool,
+    /// The shards where a request that may be granted once this owner leaves may wait for one of its locks,
+    /// as bits ([`bit_of`]).
+    awaited: AtomicU64,
     /// The last commit record that it follows; 0 for none.
     follows: AtomicU64,
     /// Set as soon as `follows` is: a client's flag, which its sessions share.
@@ -21,8 +27,8 @@ pub(super) struct Leave {
 }
 
 impl Leave {
-    /// The owner leaves: its commit record is at `lsn`. Returns whether its locks may be waited for.
-    pub(super) fn leave(&self, lsn: Lsn) -> bool {
+    /// The owner leaves: its commit record is at `lsn`. Returns the shards where its locks may be waited for.
+    pub(super) fn leave(&self, lsn: Lsn) -> u64 {
         debug_assert!(lsn > Lsn::ZERO, "a commit record has a place");
         let before = self.at.swap(lsn.0, Ordering::SeqCst);
         debug_assert_eq!(before, 0, "an owner leaves once in a transaction");
@@ -37,15 +43,20 @@ impl Leave {
 
     /// Called by a request that is about to wait for a lock of this owner, with the shard latched: the place
     /// of the commit record, if the owner leaves. Otherwise it will come to the shard when it leaves.
-    pub(super) fn wait_for_leave(&self) -> Option<Lsn> {
-        self.awaited.store(true, Ordering::SeqCst);
+    pub(super) fn wait_for_leave(&self, shard: usize) -> Option<Lsn> {
+        self.note_awaited(shard);
         let at = self.at.load(Ordering::SeqCst);
         (at != 0).then_some(Lsn(at))
     }
 
-    /// Records that requests may wait for a lock that this owner has just been granted; the shard is latched.
-    pub(super) fn note_awaited(&self) {
-        self.awaited.store(true, Ordering::SeqCst);
+    /// Records that requests may wait for a lock of this owner in this shard, which is latched.
+    pub(super) fn note_awaited(&self, shard: usize) {
+        let bit = bit_of(shard);
+        // A bit that is set stays set until the owner has released its locks. Both reads of it are
+        // sequentially consistent: if the owner reads it first, this thread reads that the owner leaves.
+        if self.awaited.load(Ordering::SeqCst) & bit == 0 {
+            self.awaited.fetch_or(bit, Ordering::SeqCst);
+        }
     }
 
     /// All locks of the transaction are released.
@@ -54,8 +65,8 @@ impl Leave {
         if self.is_leaving() {
             self.at.store(0, Ordering::Relaxed);
         }
-        if self.awaited.load(Ordering::Relaxed) {
-            self.awaited.store(false, Ordering::Relaxed);
+        if self.awaited.load(Ordering::Relaxed) != 0 {
+            self.awaited.store(0, Ordering::Relaxed);
         }
         self.settle();
     }

@@ -456,7 +456,7 @@ impl LockManager {
         let mut shard = self.table.shard(self.table.shard_of(hash));
         let request = self.table.settle(&owner.core, &mut shard, held);
         debug_assert!(resource.accepts(mode), "{mode} on {resource}");
-        shard.downgrade(request, mode, &mut wakes);
+        shard.downgrade(request, mode, &owner.core, &mut wakes);
         drop(shard);
         self.table.strong.end(held, Some(mode));
         held.mode = mode;

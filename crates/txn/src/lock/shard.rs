@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! 1. A head exists exactly while it has a granted request or a waiter.
-//! 2. `mask` has the bit of each granted mode that is not marked, `left.mask` that of each marked one;
+//! 2. `mask` has the bit of each granted mode that is not marked, `left_mask` that of each marked one;
 //!    `waiting` has that of each mode that an owner waits for.
 //! 3. All granted modes of one head are compatible with each other, except that a marked one, whose owner
 //!    leaves, need not be compatible with those granted after it (see `left`).
@@ -19,7 +19,7 @@ use furrow_io::time::Moment;
 
 use super::core::{Outcome, OwnerCore, Place};
 use super::mode::{LockMode, MODE_COUNT};
-use super::passing::Left;
+use super::passing::{Left, PASSING};
 use super::resource::Resource;
 use super::timeout::Timeout;
 
@@ -55,10 +55,14 @@ struct Head {
     first: u32,
     mask: u32,
     waiting: u32,
-    left: Left,
+    /// The marked requests, once there was one. A freed head keeps the memory.
+    left: Option<Box<Left>>,
     queue: Option<Box<Queue>>,
     counts: [u32; MODE_COUNT],
 }
+
+/// There is one for each locked row.
+const _: () = assert!(size_of::<Head>() <= 152);
 
 /// A granted request.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +135,11 @@ impl Shard {
             limit,
             asked: 0,
         }
+    }
+
+    /// Its number.
+    pub(super) fn number(&self) -> usize {
+        self.number as usize
     }
 
     /// Granted requests.
@@ -227,7 +236,7 @@ impl Shard {
         } else {
             0
         };
-        let left = self.heads[head as usize].left.mask;
+        let left = self.heads[head as usize].left_mask();
         let others = self.mask_of_others(head, own) | left | queue_counts;
         if others & mode.conflict_mask() == 0 {
             Ok(())
@@ -297,7 +306,7 @@ impl Shard {
         self.free_request = request;
         self.live_requests -= 1;
         match left {
-            true => self.head_mut(head).left.forget(mode),
+            true => self.head_mut(head).left_mut().forget(mode),
             false => self.head_mut(head).forget_mode(mode),
         }
         if self.heads[head as usize].queue.is_some() {
@@ -307,8 +316,15 @@ impl Shard {
         }
     }
 
-    /// Changes a granted request to a weaker mode.
-    pub(super) fn downgrade(&mut self, request: u32, mode: LockMode, wakes: &mut Wakes) {
+    /// Changes a granted request of this owner to a weaker mode. Requests that wait beside it now wait until
+    /// the owner leaves, if they could not pass the stronger mode.
+    pub(super) fn downgrade(
+        &mut self,
+        request: u32,
+        mode: LockMode,
+        core: &OwnerCore,
+        wakes: &mut Wakes,
+    ) {
         debug_assert!(
             self.requests[request as usize].mode.covers(mode),
             "a weaker mode"
@@ -317,6 +333,8 @@ impl Shard {
         let head = self.requests[request as usize].head;
         if self.heads[head as usize].queue.is_some() {
             self.pump(head, wakes);
+            let queued = self.heads[head as usize].waiting & PASSING != 0;
+            self.note_awaited(request, core, queued);
         }
     }
 
@@ -367,20 +385,22 @@ impl Shard {
                 && !self.is_waiter_stopped(head, waiter, ahead)
             {
                 let waiter = queue.converting.remove(at);
-                self.grant_waiter(head, &waiter, wakes);
+                let later = queue.converting.len() - at + queue.arriving.len();
+                self.grant_waiter(head, &waiter, ahead != 0 || later > 0, wakes);
             } else {
                 ahead |= waiter.target.bit();
                 at += 1;
             }
         }
-        let arriving = std::mem::take(&mut queue.arriving);
-        for waiter in arriving {
+        let mut arriving = std::mem::take(&mut queue.arriving).into_iter();
+        while let Some(waiter) = arriving.next() {
             let in_the_way = self.heads[head as usize].mask | ahead;
             if in_the_way & waiter.target.conflict_mask() == 0
                 && !self.is_waiter_stopped(head, &waiter, ahead)
             {
                 self.count_passed(head, waiter.target, ahead);
-                self.grant_waiter(head, &waiter, wakes);
+                let later = arriving.len();
+                self.grant_waiter(head, &waiter, ahead != 0 || later > 0, wakes);
             } else {
                 ahead |= waiter.target.bit();
                 queue.arriving.push(waiter);
@@ -400,7 +420,8 @@ impl Shard {
         }
     }
 
-    fn grant_waiter(&mut self, head: u32, waiter: &Waiter, wakes: &mut Wakes) {
+    /// Grants a request of the queue; `queued`: others may stay in it.
+    fn grant_waiter(&mut self, head: u32, waiter: &Waiter, queued: bool, wakes: &mut Wakes) {
         let granted = match (waiter.instant, waiter.request) {
             (true, _) => None,
             (false, Some(request)) => {
@@ -410,7 +431,9 @@ impl Shard {
             (false, None) => Some(self.grant_new(head, waiter.core.id, waiter.target)),
         };
         if let Some(request) = granted {
-            self.note_grant(request, &waiter.core);
+            self.note_followed(request, &waiter.core);
+            // Before the wait ends: then the owner may leave.
+            self.note_awaited(request, &waiter.core, queued);
         }
         waiter
             .core
@@ -489,7 +512,7 @@ impl Shard {
                 let head = &mut self.heads[free as usize];
                 self.free_head = head.next;
                 debug_assert!(
-                    head.mask == 0 && head.left.mask == 0 && head.queue.is_none(),
+                    head.mask | head.left_mask() == 0 && head.queue.is_none(),
                     "a freed head has no modes and no queue"
                 );
                 (head.resource, head.hash, head.next) = (*resource, hash, next);
@@ -505,7 +528,7 @@ impl Shard {
         let Head { hash, next, .. } = self.heads[head as usize];
         debug_assert!(
             self.heads[head as usize].first == NIL
-                && self.heads[head as usize].mask | self.heads[head as usize].left.mask == 0,
+                && self.heads[head as usize].mask | self.heads[head as usize].left_mask() == 0,
             "a head goes with its last request"
         );
         let bucket = hash as usize & (self.buckets.len() - 1);
@@ -553,7 +576,7 @@ impl Head {
             first: NIL,
             mask: 0,
             waiting: 0,
-            left: Left::default(),
+            left: None,
             queue: None,
             counts: [0; MODE_COUNT],
         }

@@ -2,7 +2,7 @@
 
 use furrow_format::Lsn;
 
-use super::{Head, LockMode, NIL, OwnerCore, Request, Resource, Shard, Waiter, Wakes};
+use super::{Head, Left, LockMode, NIL, OwnerCore, Request, Resource, Shard, Waiter, Wakes};
 use crate::lock::passing::{PASSING, may_pass_beside, passes};
 
 impl Waiter {
@@ -13,29 +13,46 @@ impl Waiter {
     }
 }
 
+impl Head {
+    /// The modes of its marked requests, as bits.
+    #[inline]
+    pub(super) fn left_mask(&self) -> u32 {
+        self.left.as_ref().map_or(0, |left| left.mask)
+    }
+
+    /// Requests that passed them while one that does not pass has been waiting.
+    fn passed(&self) -> u32 {
+        self.left.as_ref().map_or(0, |left| left.passed)
+    }
+
+    pub(super) fn left_mut(&mut self) -> &mut Left {
+        self.left.get_or_insert_default()
+    }
+}
+
 impl Shard {
     /// Whether a request for `mode` that is not queued and holds nothing here is stopped by marked locks.
     #[inline]
     pub(super) fn is_stopped(&self, head: u32, mode: LockMode) -> bool {
         let head = &self.heads[head as usize];
-        head.left.mask & mode.conflict_mask() != 0
-            && !(passes(&head.resource, mode) && may_pass_beside(head.left.passed, head.waiting))
+        head.left_mask() & mode.conflict_mask() != 0
+            && !(passes(&head.resource, mode) && may_pass_beside(head.passed(), head.waiting))
     }
 
     /// Whether a conversion to `mode` is stopped by marked locks. A conversion that passes goes on with what
     /// its owner has begun, so that it is not counted.
     pub(super) fn is_conversion_stopped(&self, head: u32, mode: LockMode) -> bool {
         let head = &self.heads[head as usize];
-        head.left.mask & mode.conflict_mask() != 0 && !passes(&head.resource, mode)
+        head.left_mask() & mode.conflict_mask() != 0 && !passes(&head.resource, mode)
     }
 
     /// Whether a waiter is stopped by marked locks: one that converts, or one behind requests for the modes
     /// `ahead`.
     pub(super) fn is_waiter_stopped(&self, head: u32, waiter: &Waiter, ahead: u32) -> bool {
         let head = &self.heads[head as usize];
-        let in_the_way = head.left.mask & waiter.target.conflict_mask() != 0;
+        let in_the_way = head.left_mask() & waiter.target.conflict_mask() != 0;
         let may_pass = waiter.passes(&head.resource)
-            && (waiter.request.is_some() || may_pass_beside(head.left.passed, ahead));
+            && (waiter.request.is_some() || may_pass_beside(head.passed(), ahead));
         in_the_way && !may_pass
     }
 
@@ -43,15 +60,17 @@ impl Shard {
     /// modes `ahead`.
     pub(super) fn count_passed(&mut self, head: u32, mode: LockMode, ahead: u32) {
         let head = self.head_mut(head);
-        if head.left.mask & mode.conflict_mask() != 0 && ahead & !PASSING != 0 {
-            head.left.passed += 1;
+        if head.left_mask() & mode.conflict_mask() != 0 && ahead & !PASSING != 0 {
+            head.left_mut().passed += 1;
         }
     }
 
     /// The queue was gone through: requests for these modes are left in it.
     pub(super) fn reset_passed(&mut self, head: u32, waiting: u32) {
-        if waiting & !PASSING == 0 {
-            self.head_mut(head).left.passed = 0;
+        if waiting & !PASSING == 0
+            && let Some(left) = &mut self.head_mut(head).left
+        {
+            left.passed = 0;
         }
     }
 
@@ -64,18 +83,20 @@ impl Shard {
         let head = self.head_mut(head);
         debug_assert!(passes(&head.resource, mode), "{mode} is not passed");
         head.forget_mode(mode);
-        head.left.note(mode, lsn);
+        head.left_mut().note(mode, lsn);
     }
 
-    /// Marks a granted request of an owner that leaves, unless it is marked, and grants what it can.
+    /// Marks a granted request of an owner that leaves, unless it is marked, and grants what it can. Without
+    /// a queue it does nothing: a later request marks the lock itself.
     pub(in crate::lock) fn leave(&mut self, request: u32, lsn: Lsn, wakes: &mut Wakes) {
-        if !self.requests[request as usize].left {
+        let Request { head, left, .. } = self.requests[request as usize];
+        if self.heads[head as usize].queue.is_none() {
+            return;
+        }
+        if !left {
             self.mark(request, lsn);
         }
-        let head = self.requests[request as usize].head;
-        if self.heads[head as usize].queue.is_some() {
-            self.pump(head, wakes);
-        }
+        self.pump(head, wakes);
     }
 
     /// Marks the granted requests of other owners than `owner` for which `leaving` returns a commit record.
@@ -117,19 +138,34 @@ impl Shard {
     #[inline]
     pub(in crate::lock) fn is_alone(&self, request: u32) -> bool {
         let head = &self.heads[self.requests[request as usize].head as usize];
-        head.left.mask == 0 && head.queue.is_none()
+        head.left_mask() == 0 && head.queue.is_none()
     }
 
     /// Records at its owner that a request was granted past marked locks, or that requests are queued that it
     /// may block.
     pub(in crate::lock) fn note_grant(&self, request: u32, core: &OwnerCore) {
+        self.note_followed(request, core);
+        let head = &self.heads[self.requests[request as usize].head as usize];
+        self.note_awaited(request, core, head.waiting & PASSING != 0);
+    }
+
+    /// Records at its owner that a request was granted past marked locks.
+    pub(super) fn note_followed(&self, request: u32, core: &OwnerCore) {
         let Request { head, mode, .. } = self.requests[request as usize];
         let head = &self.heads[head as usize];
-        if head.left.mask & mode.conflict_mask() != 0 {
-            core.leave.follow(head.left.lsn);
+        if let Some(left) = &head.left
+            && left.mask & mode.conflict_mask() != 0
+        {
+            core.leave.follow(left.lsn);
         }
-        if passes(&head.resource, mode) {
-            core.leave.note_awaited();
+    }
+
+    /// Records at the owner of a granted request whether requests are queued that it may block until its
+    /// owner leaves.
+    pub(super) fn note_awaited(&self, request: u32, core: &OwnerCore, queued: bool) {
+        let Request { head, mode, .. } = self.requests[request as usize];
+        if queued && passes(&self.heads[head as usize].resource, mode) {
+            core.leave.note_awaited(self.number());
         }
     }
 }

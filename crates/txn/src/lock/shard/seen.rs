@@ -148,7 +148,7 @@ impl Shard {
                     assert!(together, "{} beside {}", a.mode, b.mode);
                 }
             }
-            assert_eq!((mask, left), (head.mask, head.left.mask));
+            assert_eq!((mask, left), (head.mask, head.left_mask()));
             let waiting = seen.iter().filter(|s| s.kind != SeenKind::Granted);
             let waiting_mask = waiting.clone().fold(0, |all, s| all | s.mode.bit());
             assert_eq!(waiting_mask, head.waiting);

@@ -1,12 +1,18 @@
 //! Locks of owners that leave: writers pass them, readers do not.
 
+use std::time::Duration;
+
 use furrow_format::{Lsn, TxnId};
 use furrow_io::thread::scope;
+use furrow_io::time::{Moment, sleep};
 
 use super::super::LockMode::{self, *};
 use super::super::passing::MOST_PASSED;
 use super::super::{Granted, Isolation, LockManager, LockOwner, LockStatus, Resource, Timeout};
 use super::{check, eventually, is_empty, key, owner, parties, queued, table};
+
+/// How long a request may take that needs no waiting.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 fn now(manager: &LockManager, owner: &LockOwner, of: Resource, mode: LockMode) -> Option<Granted> {
     let granted = manager.lock(owner, of, mode, Timeout::NoWait).ok();
@@ -74,17 +80,80 @@ fn the_next_transaction_of_an_owner_that_left_is_not_passed() {
     assert_eq!(now(&manager, &b, key(1), X), None);
 }
 
+/// The marked locks, in no promised order.
+fn marked(manager: &LockManager) -> Vec<Resource> {
+    let mut marked = Vec::new();
+    for shard in manager.table.all_shards() {
+        shard.for_each_head(|head| {
+            let left = shard.seen(head).into_iter().filter(|seen| seen.left);
+            marked.extend(left.map(|_| shard.resource(head)));
+        });
+    }
+    marked
+}
+
 #[test]
-fn an_owner_with_very_many_locks_does_not_leave() {
+fn an_owner_that_leaves_marks_those_of_its_many_locks_that_are_waited_for() {
     let (manager, [a, b]) = parties();
-    for n in 0..=1_000 {
+    for n in 0..=2_000 {
         manager.lock(&a, key(n), X, Timeout::Forever).unwrap();
     }
+    scope(|s| {
+        s.spawn(|| manager.lock(&b, key(7), X, Timeout::Forever).unwrap());
+        queued(&manager, 52, key(7));
+        manager.leave(&a, Lsn(7));
+    });
+    assert_eq!(b.followed(), Some(Lsn(7)));
+    assert_eq!(marked(&manager), [key(7)]);
+    assert_eq!(now(&manager, &b, key(8), X), Some(Granted::New));
+    assert_eq!(marked(&manager).len(), 2);
+    manager.release_all(&a);
+    manager.release_all(&b);
+    assert!(is_empty(&manager));
+}
+
+#[test]
+fn an_owner_is_awaited_only_where_a_request_waits_for_it() {
+    let (manager, [a, b, c]) = parties();
+    manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
     manager.leave(&a, Lsn(7));
-    assert_eq!(now(&manager, &b, key(1), X), None);
-    manager.unlock(&a, &key(0));
-    manager.leave(&a, Lsn(7));
+    // Past a marked lock, with no request in the queue.
     assert_eq!(now(&manager, &b, key(1), X), Some(Granted::New));
+    assert_eq!(b.core.leave.leave(Lsn(9)), 0);
+    manager.release_all(&a);
+    manager.release_all(&b);
+    // From a queue of this request alone.
+    manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
+    scope(|s| {
+        s.spawn(|| manager.lock(&c, key(1), X, Timeout::Forever).unwrap());
+        queued(&manager, 53, key(1));
+        manager.leave(&a, Lsn(11));
+    });
+    assert_eq!(c.core.leave.leave(Lsn(13)), 0);
+    // A request that waits reads later that it may go on.
+    assert_eq!(now(&manager, &b, key(1), U), Some(Granted::New));
+    assert_eq!(b.followed(), Some(Lsn(13)));
+}
+
+#[test]
+fn a_writer_that_waits_beside_a_weakened_range_lock_passes_when_its_owner_leaves() {
+    let (manager, [a, b]) = parties();
+    manager.lock(&a, key(1), RangeXX, Timeout::Forever).unwrap();
+    scope(|s| {
+        s.spawn(|| manager.lock(&b, key(1), X, Timeout::Forever).unwrap());
+        queued(&manager, 52, key(1));
+        assert!(manager.downgrade(&a, &key(1), X));
+        check(&manager);
+        manager.leave(&a, Lsn(7));
+        let passed = || b.followed() == Some(Lsn(7));
+        let began = Moment::now();
+        while !passed() && began.elapsed() < PATIENCE {
+            sleep(Duration::from_millis(1));
+        }
+        let passed = passed();
+        manager.release_all(&a);
+        assert!(passed, "the writer waits until the lock is released");
+    });
 }
 
 #[test]

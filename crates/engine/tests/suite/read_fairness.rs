@@ -1,0 +1,144 @@
+//! A reader at READ COMMITTED among writers that lock its row one after the other.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
+
+use crate::tables_common;
+
+use furrow_engine::{ColumnSpec, EngineError, ReadLock, ScanSpec, Session, Table, TableSpec};
+use furrow_io::sync::atomic::{AtomicBool, Ordering};
+use furrow_io::thread;
+use furrow_io::time::{Moment, sleep};
+use furrow_txn::lock::{LockRow, LockStatus};
+use std::sync::Arc;
+use std::time::Duration;
+use tables_common::{House, bigint, held, house, i, int, n};
+
+/// Writers that follow each other.
+const WRITERS: i32 = 6;
+/// Commits that the reader waits for: that of the writer that it finds there, and that of the one which was
+/// granted the lock together with the reader's first request.
+const BEFORE_READER: i32 = 2;
+
+fn set_up() -> (House, Arc<Table>) {
+    let house = house();
+    let mut session = house.session();
+    let spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .column(ColumnSpec::new("v", int()).not_null())
+        .primary_key(["id"]);
+    let table = session.create_table(&spec).unwrap();
+    session.insert(&table, &[n(1), i(0)]).unwrap();
+    drop(session);
+    (house, table)
+}
+
+/// A scan of all rows by these locks.
+fn scanned(
+    session: &mut Session,
+    table: &Arc<Table>,
+    lock: ReadLock,
+) -> Result<Vec<i32>, EngineError> {
+    let mut out = Vec::new();
+    let spec = ScanSpec {
+        lock,
+        ..ScanSpec::default()
+    };
+    session.scan(table, &spec)?.for_each(|row| {
+        out.extend(row.i32(1));
+        Ok(())
+    })?;
+    Ok(out)
+}
+
+fn looked_up(session: &mut Session, table: &Arc<Table>) -> Result<Vec<i32>, EngineError> {
+    let row = session.get(table, &[n(1)])?;
+    Ok(row.and_then(|row| row.i32(1)).into_iter().collect())
+}
+
+/// Waits until a session waits for the row, or `done`.
+fn until_waits(house: &House, session: i32, done: impl Fn() -> bool) {
+    let began = Moment::now();
+    let waits = |row: &LockRow| {
+        row.session_id == session && row.status != LockStatus::Grant && row.resource.is_fine()
+    };
+    while !done() && !house.instance.locks().snapshot().iter().any(waits) {
+        assert!(began.elapsed() < Duration::from_secs(30), "{session} waits");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Each writer locks the row X, and commits once the reader and the next writer wait for it. Returns how many
+/// commits the reader has waited for.
+fn commits_before(
+    read: impl Fn(&mut Session, &Arc<Table>) -> Result<Vec<i32>, EngineError> + Sync,
+) -> i32 {
+    let (house, table) = set_up();
+    let got = AtomicBool::new(false);
+    let mut reader = house.session();
+    let reader_id = reader.id();
+    let mut writer = locked(house.session(), &table);
+    thread::scope(|s| {
+        s.spawn(|| {
+            assert_eq!(read(&mut reader, &table).unwrap(), [0]);
+            got.store(true, Ordering::SeqCst);
+        });
+        for commits in 0..WRITERS {
+            until_waits(&house, reader_id, || got.load(Ordering::SeqCst));
+            if got.load(Ordering::SeqCst) {
+                return commits;
+            }
+            let next = house.session();
+            let next_id = next.id();
+            let next = s.spawn(|| locked(next, &table));
+            until_waits(&house, next_id, || false);
+            writer.commit().unwrap();
+            writer = next.join().unwrap();
+        }
+        drop(writer);
+        WRITERS
+    })
+}
+
+/// A session in a transaction that has locked the row X.
+fn locked(mut session: Session, table: &Arc<Table>) -> Session {
+    session.begin().unwrap();
+    let rows = scanned(&mut session, table, ReadLock::Exclusive).unwrap();
+    assert_eq!(rows.len(), 1);
+    session
+}
+
+#[test]
+fn a_reader_of_a_row_waits_for_a_bounded_number_of_writers() {
+    let by_key = commits_before(looked_up);
+    assert_eq!(by_key, BEFORE_READER, "by its key");
+    let by_scan = commits_before(|session, table| scanned(session, table, ReadLock::Shared));
+    assert_eq!(by_scan, BEFORE_READER, "by a scan");
+}
+
+#[test]
+fn a_reader_that_has_waited_holds_no_lock_of_the_row() {
+    let (house, table) = set_up();
+    let mut reader = house.session();
+    let reader_id = reader.id();
+    reader.begin().unwrap();
+    let mut writer = locked(house.session(), &table);
+    let reader = thread::scope(|s| {
+        let reading = s.spawn(|| {
+            assert_eq!(looked_up(&mut reader, &table).unwrap(), [0]);
+            reader
+        });
+        for _ in 0..BEFORE_READER {
+            until_waits(&house, reader_id, || false);
+            let next = house.session();
+            let next_id = next.id();
+            let next = s.spawn(|| locked(next, &table));
+            until_waits(&house, next_id, || false);
+            writer.commit().unwrap();
+            writer = next.join().unwrap();
+        }
+        drop(writer);
+        reading.join().unwrap()
+    });
+    assert!(reader.in_transaction());
+    assert_eq!(held(&house, &reader, &table).1, 0);
+}
