@@ -29,7 +29,7 @@ const BLOCK: u64 = PAGE_SIZE as u64;
 /// Written blocks of a file, by number.
 pub(crate) type Blocks = BTreeMap<u32, Box<PageBuf>>;
 
-/// Of the machine's memory, the part that changes may take.
+/// Of the memory that this process may have, the part that changes may take.
 const MEMORY_PART: u64 = 4;
 
 /// How many blocks may be in memory.
@@ -93,9 +93,9 @@ pub(crate) struct Outcome {
 }
 
 impl Staged {
-    /// Changes take a quarter of the machine's memory at most.
+    /// Changes take a quarter at most of the memory that this process may have.
     pub(crate) fn over(below: &Arc<dyn Volume>) -> Arc<Staged> {
-        let memory = furrow_io::host::host().memory_bytes;
+        let memory = furrow_io::host::memory_limit_bytes();
         let most = memory.map_or(u64::MAX, |bytes| bytes / MEMORY_PART / BLOCK);
         Staged::limited(below, most)
     }
