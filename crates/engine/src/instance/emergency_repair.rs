@@ -211,7 +211,7 @@ impl Instance {
         let log = opening::look_at_log(&work.shared, &work.files, &work.identity)?;
         match log.span {
             Ok(span) => {
-                let recovered = self.recover_staged(work, span);
+                let recovered = self.recover_staged(work, (&log.path, span));
                 let recovered = recovered.map_err(|why| self.keeps_log(name, why, &log.path))?;
                 self.repair_recovered_files(work, recovered, order)
             }
@@ -225,9 +225,10 @@ impl Instance {
         }
     }
 
-    /// The error of a database that cannot be recovered with its log, which is good.
+    /// The error of a database that cannot be recovered with its log, which is good; not so where that, or a
+    /// data file, turns out to be an old copy (5173).
     fn keeps_log(&self, name: &str, why: EngineError, log: &Path) -> EngineError {
-        if !would_a_new_log_help(&why, &*self.shared.volume, log) {
+        if why.has(5173) || !would_a_new_log_help(&why, &*self.shared.volume, log) {
             return why;
         }
         let text = format!(
@@ -241,13 +242,18 @@ impl Instance {
     }
 
     /// Recovers a database with its log, in memory.
-    fn recover_staged(&self, work: &Work, span: LogSpan) -> Result<Recovered, EngineError> {
+    fn recover_staged(
+        &self,
+        work: &Work,
+        (log, span): (&Path, LogSpan),
+    ) -> Result<Recovered, EngineError> {
         let identity = Identity {
             has_log: true,
             redo: Some((span.checkpoint, span.redo_point)),
             ..work.identity.clone()
         };
-        let computed = opening::mend_foundation(&work.shared, &work.files, (&identity, span.end))?;
+        let about = (&identity, log, span.end);
+        let computed = opening::mend_foundation(&work.shared, &work.files, about)?;
         let name = identity.name.unwrap_or_default();
         let first = work.files.iter().find(|own| own.id == FileId(1));
         let primary = first.map_or(Path::new(""), |own| &own.path);

@@ -192,6 +192,20 @@ pub(crate) fn new_log(
     })
 }
 
+/// 5108 and 5173 for a log that ends before a page was written last: it was rebuilt since, or is an old copy.
+/// A page is written when the log is durable up to it.
+pub(super) fn prove_reaches(path: &Path, end: Lsn, page_lsn: Lsn) -> Result<(), EngineError> {
+    match page_lsn > end {
+        true => Err(ended_before(path)),
+        false => Ok(()),
+    }
+}
+
+fn ended_before(path: &Path) -> EngineError {
+    let why = Message::new(5108, &[path.display().to_string().into()]);
+    EngineError::Refused(vec![why, Message::new(5173, &[])])
+}
+
 /// 5108 and 5173 for a log that ends before the boot page was written last, or before the last checkpoint
 /// that the file has: it was rebuilt since, or is an old copy. 9003 for a primary file that is older than the
 /// log's checkpoint: recovery would not give it what it lacks.
@@ -200,9 +214,9 @@ pub(crate) fn prove_current(
     span: &LogSpan,
     (name, header, boot_lsn): (&str, &FileHeader, Lsn),
 ) -> Result<(), EngineError> {
-    if boot_lsn > span.end || span.ends_before(header) {
-        let why = Message::new(5108, &[path.display().to_string().into()]);
-        return Err(EngineError::Refused(vec![why, Message::new(5173, &[])]));
+    prove_reaches(path, span.end, boot_lsn)?;
+    if span.ends_before(header) {
+        return Err(ended_before(path));
     }
     if span.lies_behind(header) {
         let behind = header.max_lsn.to_string();
