@@ -26,12 +26,12 @@
 //!    `a_repair_that_fails_leaves_everything_as_it_was`.
 
 use super::Instance;
-use super::kept_log::would_a_new_log_help;
+use super::kept_log::{LostLog, would_a_new_log_help};
 use super::repair::{Order, open_all};
 use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{Outcome, Staged, put_images_back, repair_path};
-use crate::opening::{self, OwnFile};
+use crate::opening::{self, LogLook, OwnFile};
 use crate::shared::{Moved, SetAside, Shared};
 use furrow_check::{Identity, Repaired};
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo, UserAccess};
@@ -82,6 +82,11 @@ impl Work {
             }
         }
         Ok(true)
+    }
+
+    /// Looks how far the log reaches.
+    fn look_at_log(&self) -> Result<LogLook, EngineError> {
+        opening::look_at_log(&self.shared, &self.files, &self.identity)
     }
 
     /// Where the catalog on the disk says that the data files are.
@@ -208,19 +213,26 @@ impl Instance {
         order: Order<'_>,
     ) -> Result<(End, Repaired), EngineError> {
         opening::prove_own(&work.shared, &work.files, &work.identity)?;
-        let log = opening::look_at_log(&work.shared, &work.files, &work.identity)?;
+        let helps =
+            |why: &EngineError, log: &Path| would_a_new_log_help(why, &*self.shared.volume, log);
+        let mut log = work.look_at_log()?;
+        if log.span.as_ref().is_err_and(|why| helps(why, &log.path)) {
+            // The device may have failed for a moment.
+            log = work.look_at_log()?;
+        }
         match log.span {
             Ok(span) => {
                 let recovered = self.recover_staged(work, (&log.path, span));
                 let recovered = recovered.map_err(|why| self.keeps_log(name, why, &log.path))?;
                 self.repair_recovered_files(work, recovered, order)
             }
-            Err(why) if !would_a_new_log_help(&why, &*self.shared.volume, &log.path) => Err(why),
+            Err(why) if !helps(&why, &log.path) => Err(why),
             Err(why) => {
                 self.log_line(&format!(
                     "Database '{name}' cannot be opened with its log: {why}."
                 ));
-                self.repair_without_log(work, &log.path, order)
+                let path = log.path;
+                self.repair_without_log(work, LostLog { path, why }, order)
             }
         }
     }
@@ -376,7 +388,7 @@ impl Instance {
     fn repair_without_log(
         &self,
         work: &Work,
-        log: &Path,
+        lost: LostLog,
         order: Order<'_>,
     ) -> Result<(End, Repaired), EngineError> {
         let paths = work.paths();
@@ -400,7 +412,7 @@ impl Instance {
         if !agreed {
             return Ok((End::Refused, repaired));
         }
-        let kept = self.keep_log(log)?;
+        let kept = self.keep_log(lost, &paths, &|| work.look_at_log())?;
         let written = self.write_staged(work, (&repaired, &paths), after);
         if let Err(error) = written {
             if let Some(kept) = kept {

@@ -229,7 +229,7 @@ pub(super) fn begin<'a>(
     let begun = Moment::now();
     let binding = primary.header.binding;
     let recorded = recorded_log(shared, name, &primary.file)?;
-    let about = (&*recorded, &primary.boot, binding);
+    let about = (&*recorded, (&primary.boot, primary.boot_lsn), binding);
     let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
     let stats = (shared.instruments.files).open(id.0, 2, &path.to_string_lossy());

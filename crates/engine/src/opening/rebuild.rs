@@ -19,6 +19,7 @@
 //! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
 //! of a log, by the checkpoints that the headers of the data files know of.
 
+use super::kept_log::keep_unknown_log;
 use crate::files::{
     Candidate, FILES1_PAGE, Made, default_log_path, find_log_row, open_error, read_files1,
 };
@@ -87,14 +88,15 @@ pub(super) fn log_row(
 
 /// Opens the log, or makes a new one if it is lost and that may be: at an attach, or because an EMERGENCY
 /// repair has made the database one that was shut down cleanly. Then `discard` says that the log counts
-/// for nothing, whatever there is of it, and the new one takes its place.
+/// for nothing, whatever there is of it, and the new one takes its place. There is a copy of it then.
 pub(crate) fn find_log<'s>(
     shared: &'s Arc<Shared>,
     (name, discard): (&str, bool),
     moved: &Moved,
-    (recorded, boot, binding): (&Path, &Boot, Guid),
+    (recorded, boot, binding): (&Path, (&Boot, Lsn), Guid),
 ) -> Result<FoundLog<'s>, EngineError> {
     let path = with_its_blanks(&*shared.volume, moved.find(shared, (2, recorded))?);
+    let (boot, boot_lsn) = boot;
     let needed = !boot.own.clean_shutdown || boot.own.read_only;
     debug_assert!(
         !(discard && needed),
@@ -114,6 +116,9 @@ pub(crate) fn find_log<'s>(
             });
         }
         Ok(file) => {
+            if discard {
+                keep_unknown_log(shared, (&path, &file), (binding.0, boot_lsn))?;
+            }
             drop(file);
             shared.volume.remove(&path)?;
             path

@@ -8,6 +8,7 @@ mod checking;
 mod deadlock_log;
 mod emergency;
 mod emergency_log;
+mod emergency_lost_log;
 mod emergency_old_log;
 mod emergency_reads;
 mod emergency_untouched;
