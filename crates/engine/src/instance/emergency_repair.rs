@@ -27,7 +27,7 @@
 
 use super::Instance;
 use super::kept_log::{LostLog, would_a_new_log_help};
-use super::repair::{Order, open_all};
+use super::repair::{Order, not_reopened, open_all};
 use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{Outcome, Staged, put_images_back, repair_path};
@@ -132,15 +132,20 @@ impl Instance {
             end
         });
         let ended = end.and_then(|(end, repaired)| {
-            match end {
-                End::Written => drop(self.reopen_database(&name)?),
-                End::Refused => self.return_to_emergency(&name, access)?,
-            }
+            let opened = match end {
+                End::Written => self.reopen_database(&name).map(drop),
+                End::Refused => return self.return_to_emergency(&name, access).map(|()| repaired),
+            };
+            opened.map_err(|why| not_reopened(why, &repaired))?;
             Ok(repaired)
         });
-        if ended.is_err() {
+        if ended.is_err()
+            && let Err(error) = self.return_to_emergency(&name, access)
+        {
             // Why the repair failed counts for more.
-            let _emergency = self.return_to_emergency(&name, access);
+            self.log_line(&format!(
+                "Database '{name}' cannot be set to EMERGENCY again after its repair failed: {error}."
+            ));
         }
         ended
     }
@@ -315,7 +320,10 @@ impl Instance {
         database: &Arc<Database>,
     ) -> Result<(Paths, PathBuf), EngineError> {
         if database.is_read_only() {
-            return Err(EngineError::refused(3906, &[database.name().into()]));
+            let why = EngineError::refused(3906, &[database.name().into()]);
+            let text = "A database that is READ_ONLY is not repaired with its log, and nothing was changed. \
+                Copy what can be read, and restore the database from a backup.";
+            return Err(why.followed_by(Message::custom(40517, 16, 6, text)));
         }
         let paths = Self::data_paths(database)?;
         let log = database.keeper.log_entry().path;

@@ -12,6 +12,7 @@ mod emergency_lost_log;
 mod emergency_old_log;
 mod emergency_reads;
 mod emergency_untouched;
+mod emergency_written;
 mod empty_file;
 mod faults;
 mod files;
