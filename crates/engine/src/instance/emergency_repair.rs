@@ -32,19 +32,17 @@ use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{Outcome, Staged, put_images_back, repair_path};
 use crate::opening::{self, LogLook, OwnFile};
-use crate::shared::{Moved, SetAside, Shared};
+use crate::shared::{Moved, Shared};
 use furrow_check::{Identity, Repaired};
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo, UserAccess};
 use furrow_io::sync::Mutex;
-use furrow_io::{Access, AlignedBuf, Open, Volume};
+use furrow_io::{Access, Open, Volume};
 use furrow_messages::Message;
 use furrow_recovery::LogSpan;
 use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a page that is made unreadable: no page of any number has them.
-const SPOILED: u8 = 0xEE;
 /// The number of the log.
 const LOG: FileId = FileId(2);
 
@@ -67,19 +65,15 @@ struct Recovered {
 }
 
 impl Work {
-    /// Makes pages unreadable that do not have what the log says, so that the repair does not take their
-    /// rows for those of now. Pages behind the end of a file stay as they are. `false` where a page is of
-    /// none of these files.
+    /// Makes pages unreadable that do not have what the log says. `false` where a page is of none of these
+    /// files.
     fn spoil(&self, pages: &[PageId], paths: &Paths) -> Result<bool, EngineError> {
         for page in pages {
             let Some(path) = paths.get(&page.file) else {
                 return Ok(false);
             };
             let file = self.staged.open(path, Open::Existing, Access::Data)?;
-            let at = u64::from(page.page.0) * PAGE_SIZE as u64;
-            if at < file.len_bytes()? {
-                file.write_at(at, &AlignedBuf::copy_of(&[SPOILED; PAGE_SIZE]))?;
-            }
+            opening::spoil(&*file, page.page)?;
         }
         Ok(true)
     }
@@ -274,10 +268,10 @@ impl Instance {
         let name = identity.name.unwrap_or_default();
         let first = work.files.iter().find(|own| own.id == FileId(1));
         let primary = first.map_or(Path::new(""), |own| &own.path);
-        let aside = Arc::new(Mutex::new(SetAside::default()));
+        let stale = Arc::new(Mutex::new(Vec::new()));
         let moved = Moved {
             home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
-            aside: Some(Arc::clone(&aside)),
+            stale: Some(Arc::clone(&stale)),
             ..Moved::default()
         };
         let id = furrow_format::DatabaseId(identity.database_id.unwrap_or_default());
@@ -289,7 +283,7 @@ impl Instance {
                 Err(failed) => failed,
             };
             // What could not be read is read again.
-            let pages = std::mem::take(&mut *aside.lock()).stale;
+            let pages = std::mem::take(&mut *stale.lock());
             if pages.is_empty() || !work.spoil(&pages, &work.paths())? {
                 return Err(failed);
             }
@@ -299,12 +293,6 @@ impl Instance {
             database.abandon();
         }
         let (paths, log) = closed?;
-        // They may be readable by now; the changes that redo has skipped are lost all the same.
-        let unread = std::mem::take(&mut *aside.lock()).unread;
-        for page in unread {
-            // Of a file that recovery has removed, nothing is left to lose.
-            let _is_of_a_file = work.spoil(&[page], &paths)?;
-        }
         Ok(Recovered {
             paths,
             log,
