@@ -9,12 +9,12 @@
 //!    2. The database is opened as any other, recovered, and shut down cleanly: in memory. A page that redo
 //!       cannot read and that the log does not rebuild is left to the repair, whether it can be read later or
 //!       not; so is one that is older than the log says.
-//! 3. Else, if another log removes what is wrong ([`would_a_new_log_help`]), the log is given up: the images
-//!    of torn pages are put back.
+//! 3. Else, if another log removes what is wrong ([`would_a_new_log_help`]) and a second look finds the same,
+//!    the log is given up: the images of torn pages are put back.
 //! 4. New contents of pages are computed as for any repair (`furrow_check::repair`), and the caller decides.
 //! 5. What recovery and repair have changed, of the log too, is written by one journal
-//!    (`crate::checking`). Where the log is given up, a copy of it is kept first, and opening the database
-//!    makes a new one.
+//!    (`crate::checking`). Where the log is given up, a copy of it is kept first. If the log is good by then,
+//!    the repair ends; else opening the database makes a new one.
 //! 6. The database is ONLINE.
 //!
 //! # Invariants
