@@ -81,6 +81,6 @@ pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, 
 pub use instance::{
     AttachOptions, Closely, Content, DatabaseView, DatabaseWork, FileView, FileViewState,
     FilegroupView, Instance, LevelStats, LogView, RestoreFile, RestoreSpec, RestoreTarget,
-    Restoring, SnapshotSpec, StandbyPlan, VlfView,
+    Restoring, SnapshotSpec, StandbyPlan, VlfView, is_repair_written,
 };
 pub use shared::InstanceConfig;

@@ -85,4 +85,4 @@ pub use region::{Region, locked_limit_bytes};
 pub use seam::{Access, File, Fill, Open, ReadRun, Space, Volume, WriteRun};
 pub use sim::SimVolume;
 pub use system::{SystemOptions, SystemVolume};
-pub use whole::{copy_file, read_all, read_file, write_file};
+pub use whole::{copy_around, copy_file, read_all, read_file, write_file};

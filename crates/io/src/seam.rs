@@ -164,7 +164,8 @@ pub trait Volume: Send + Sync + Debug {
     }
 
     /// Makes `to`, a file that does not exist yet, share the blocks of `from` until one of them is written
-    /// to. `false` where the file system cannot do that: then nothing was created.
+    /// to. `false` where the file system cannot do that: then nothing was created. The directory has `to`
+    /// durably; what `to` shares is durable when it is synced.
     fn share_blocks(&self, _from: &Path, _to: &Path) -> Result<bool, IoError> {
         Ok(false)
     }

@@ -128,7 +128,7 @@ impl LogScan {
     }
 
     /// The device's error if there was any, because `error` follows from it; else `error`.
-    fn unreadable_or(&mut self, error: LogError) -> LogError {
+    pub fn unreadable_or(&mut self, error: LogError) -> LogError {
         self.unreadable.take().map_or(error, LogError::Io)
     }
 

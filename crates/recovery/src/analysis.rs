@@ -222,7 +222,10 @@ pub fn look(file: &Arc<dyn File>, binding: [u8; 16]) -> Result<LogSpan, Recovery
     let mut last = Lsn::ZERO;
     while last < span.end {
         let record = scan.next_record()?;
-        let next = record.ok_or(LogError::Missing(span.end))?.lsn;
+        let next = match record {
+            Some(record) => record.lsn,
+            None => return Err(scan.unreadable_or(LogError::Missing(span.end)).into()),
+        };
         debug_assert!(last < next, "records follow each other");
         last = next;
     }
@@ -237,7 +240,10 @@ fn look_back(scan: &mut LogScan, loser: &Loser) -> Result<(), RecoveryError> {
     debug_assert!(loser.first <= loser.last, "a transaction leads forward");
     let mut lsn = loser.last;
     while lsn > Lsn::ZERO {
-        let record = scan.read(lsn)?;
+        let record = match scan.read(lsn) {
+            Err(missing @ LogError::Missing(_)) => return Err(scan.unreadable_or(missing).into()),
+            read => read?,
+        };
         let view = record.get();
         let what = match (view.txn == loser.id, view.prev < lsn) {
             (true, true) => None,

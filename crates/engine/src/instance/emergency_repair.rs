@@ -9,12 +9,12 @@
 //!    2. The database is opened as any other, recovered, and shut down cleanly: in memory. A page that redo
 //!       cannot read and that the log does not rebuild is left to the repair, whether it can be read later or
 //!       not; so is one that is older than the log says.
-//! 3. Else, if another log removes what is wrong ([`would_a_new_log_help`]), the log is given up: the images
-//!    of torn pages are put back.
+//! 3. Else, if another log removes what is wrong ([`would_a_new_log_help`]) and a second look finds the same,
+//!    the log is given up: the images of torn pages are put back.
 //! 4. New contents of pages are computed as for any repair (`furrow_check::repair`), and the caller decides.
 //! 5. What recovery and repair have changed, of the log too, is written by one journal
-//!    (`crate::checking`). Where the log is given up, a copy of it is kept first, and opening the database
-//!    makes a new one.
+//!    (`crate::checking`). Where the log is given up, a copy of it is kept first. If the log is good by then,
+//!    the repair ends; else opening the database makes a new one.
 //! 6. The database is ONLINE.
 //!
 //! # Invariants
@@ -26,25 +26,23 @@
 //!    `a_repair_that_fails_leaves_everything_as_it_was`.
 
 use super::Instance;
-use super::kept_log::would_a_new_log_help;
-use super::repair::{Order, open_all};
+use super::kept_log::{LostLog, would_a_new_log_help};
+use super::repair::{Order, not_reopened, open_all};
 use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{Outcome, Staged, put_images_back, repair_path};
-use crate::opening::{self, OwnFile};
-use crate::shared::{Moved, SetAside, Shared};
+use crate::opening::{self, LogLook, OwnFile};
+use crate::shared::{Moved, Shared};
 use furrow_check::{Identity, Repaired};
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo, UserAccess};
 use furrow_io::sync::Mutex;
-use furrow_io::{Access, AlignedBuf, Open, Volume};
+use furrow_io::{Access, Open, Volume};
 use furrow_messages::Message;
 use furrow_recovery::LogSpan;
 use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Bytes of a page that is made unreadable: no page of any number has them.
-const SPOILED: u8 = 0xEE;
 /// The number of the log.
 const LOG: FileId = FileId(2);
 
@@ -67,21 +65,22 @@ struct Recovered {
 }
 
 impl Work {
-    /// Makes pages unreadable that do not have what the log says, so that the repair does not take their
-    /// rows for those of now. Pages behind the end of a file stay as they are. `false` where a page is of
-    /// none of these files.
+    /// Makes pages unreadable that do not have what the log says. `false` where a page is of none of these
+    /// files.
     fn spoil(&self, pages: &[PageId], paths: &Paths) -> Result<bool, EngineError> {
         for page in pages {
             let Some(path) = paths.get(&page.file) else {
                 return Ok(false);
             };
             let file = self.staged.open(path, Open::Existing, Access::Data)?;
-            let at = u64::from(page.page.0) * PAGE_SIZE as u64;
-            if at < file.len_bytes()? {
-                file.write_at(at, &AlignedBuf::copy_of(&[SPOILED; PAGE_SIZE]))?;
-            }
+            opening::spoil(&*file, page.page)?;
         }
         Ok(true)
+    }
+
+    /// Looks how far the log reaches.
+    fn look_at_log(&self) -> Result<LogLook, EngineError> {
+        opening::look_at_log(&self.shared, &self.files, &self.identity)
     }
 
     /// Where the catalog on the disk says that the data files are.
@@ -127,15 +126,20 @@ impl Instance {
             end
         });
         let ended = end.and_then(|(end, repaired)| {
-            match end {
-                End::Written => drop(self.reopen_database(&name)?),
-                End::Refused => self.return_to_emergency(&name, access)?,
-            }
+            let opened = match end {
+                End::Written => self.reopen_database(&name).map(drop),
+                End::Refused => return self.return_to_emergency(&name, access).map(|()| repaired),
+            };
+            opened.map_err(|why| not_reopened(why, &repaired))?;
             Ok(repaired)
         });
-        if ended.is_err() {
+        if ended.is_err()
+            && let Err(error) = self.return_to_emergency(&name, access)
+        {
             // Why the repair failed counts for more.
-            let _emergency = self.return_to_emergency(&name, access);
+            self.log_line(&format!(
+                "Database '{name}' cannot be set to EMERGENCY again after its repair failed: {error}."
+            ));
         }
         ended
     }
@@ -208,26 +212,34 @@ impl Instance {
         order: Order<'_>,
     ) -> Result<(End, Repaired), EngineError> {
         opening::prove_own(&work.shared, &work.files, &work.identity)?;
-        let log = opening::look_at_log(&work.shared, &work.files, &work.identity)?;
+        let helps =
+            |why: &EngineError, log: &Path| would_a_new_log_help(why, &*self.shared.volume, log);
+        let mut log = work.look_at_log()?;
+        if log.span.as_ref().is_err_and(|why| helps(why, &log.path)) {
+            // The device may have failed for a moment.
+            log = work.look_at_log()?;
+        }
         match log.span {
             Ok(span) => {
-                let recovered = self.recover_staged(work, span);
+                let recovered = self.recover_staged(work, (&log.path, span));
                 let recovered = recovered.map_err(|why| self.keeps_log(name, why, &log.path))?;
                 self.repair_recovered_files(work, recovered, order)
             }
-            Err(why) if !would_a_new_log_help(&why, &*self.shared.volume, &log.path) => Err(why),
+            Err(why) if !helps(&why, &log.path) => Err(why),
             Err(why) => {
                 self.log_line(&format!(
                     "Database '{name}' cannot be opened with its log: {why}."
                 ));
-                self.repair_without_log(work, &log.path, order)
+                let path = log.path;
+                self.repair_without_log(work, LostLog { path, why }, order)
             }
         }
     }
 
-    /// The error of a database that cannot be recovered with its log, which is good.
+    /// The error of a database that cannot be recovered with its log, which is good; not so where that, or a
+    /// data file, turns out to be an old copy (5173).
     fn keeps_log(&self, name: &str, why: EngineError, log: &Path) -> EngineError {
-        if !would_a_new_log_help(&why, &*self.shared.volume, log) {
+        if why.has(5173) || !would_a_new_log_help(&why, &*self.shared.volume, log) {
             return why;
         }
         let text = format!(
@@ -241,20 +253,25 @@ impl Instance {
     }
 
     /// Recovers a database with its log, in memory.
-    fn recover_staged(&self, work: &Work, span: LogSpan) -> Result<Recovered, EngineError> {
+    fn recover_staged(
+        &self,
+        work: &Work,
+        (log, span): (&Path, LogSpan),
+    ) -> Result<Recovered, EngineError> {
         let identity = Identity {
             has_log: true,
             redo: Some((span.checkpoint, span.redo_point)),
             ..work.identity.clone()
         };
-        let computed = opening::mend_foundation(&work.shared, &work.files, (&identity, span.end))?;
+        let about = (&identity, log, span.end);
+        let computed = opening::mend_foundation(&work.shared, &work.files, about)?;
         let name = identity.name.unwrap_or_default();
         let first = work.files.iter().find(|own| own.id == FileId(1));
         let primary = first.map_or(Path::new(""), |own| &own.path);
-        let aside = Arc::new(Mutex::new(SetAside::default()));
+        let stale = Arc::new(Mutex::new(Vec::new()));
         let moved = Moved {
             home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
-            aside: Some(Arc::clone(&aside)),
+            stale: Some(Arc::clone(&stale)),
             ..Moved::default()
         };
         let id = furrow_format::DatabaseId(identity.database_id.unwrap_or_default());
@@ -266,7 +283,7 @@ impl Instance {
                 Err(failed) => failed,
             };
             // What could not be read is read again.
-            let pages = std::mem::take(&mut *aside.lock()).stale;
+            let pages = std::mem::take(&mut *stale.lock());
             if pages.is_empty() || !work.spoil(&pages, &work.paths())? {
                 return Err(failed);
             }
@@ -276,12 +293,6 @@ impl Instance {
             database.abandon();
         }
         let (paths, log) = closed?;
-        // They may be readable by now; the changes that redo has skipped are lost all the same.
-        let unread = std::mem::take(&mut *aside.lock()).unread;
-        for page in unread {
-            // Of a file that recovery has removed, nothing is left to lose.
-            let _is_of_a_file = work.spoil(&[page], &paths)?;
-        }
         Ok(Recovered {
             paths,
             log,
@@ -297,7 +308,10 @@ impl Instance {
         database: &Arc<Database>,
     ) -> Result<(Paths, PathBuf), EngineError> {
         if database.is_read_only() {
-            return Err(EngineError::refused(3906, &[database.name().into()]));
+            let why = EngineError::refused(3906, &[database.name().into()]);
+            let text = "A database that is READ_ONLY is not repaired with its log, and nothing was changed. \
+                Copy what can be read, and restore the database from a backup.";
+            return Err(why.followed_by(Message::custom(40517, 16, 6, text)));
         }
         let paths = Self::data_paths(database)?;
         let log = database.keeper.log_entry().path;
@@ -370,7 +384,7 @@ impl Instance {
     fn repair_without_log(
         &self,
         work: &Work,
-        log: &Path,
+        lost: LostLog,
         order: Order<'_>,
     ) -> Result<(End, Repaired), EngineError> {
         let paths = work.paths();
@@ -394,7 +408,7 @@ impl Instance {
         if !agreed {
             return Ok((End::Refused, repaired));
         }
-        let kept = self.keep_log(log)?;
+        let kept = self.keep_log(lost, &paths, &|| work.look_at_log())?;
         let written = self.write_staged(work, (&repaired, &paths), after);
         if let Err(error) = written {
             if let Some(kept) = kept {

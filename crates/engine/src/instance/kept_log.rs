@@ -3,8 +3,9 @@
 use super::Instance;
 use crate::checking::Paths;
 use crate::files::repair_path;
+use crate::opening::{self, LogLook};
 use furrow_format::FileId;
-use furrow_io::{IoError, IoErrorKind, Volume, copy_file};
+use furrow_io::{IoError, IoErrorKind, Volume};
 use furrow_log::LogError;
 use furrow_recovery::RecoveryError;
 use furrow_tables::EngineError;
@@ -13,37 +14,40 @@ use std::path::{Path, PathBuf};
 /// The device could not read or write.
 const EIO: i32 = 5;
 
+/// A log that is given up, and why.
+#[derive(Debug)]
+pub(super) struct LostLog {
+    pub(super) path: PathBuf,
+    pub(super) why: EngineError,
+}
+
 impl Instance {
-    /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there
-    /// is no log.
-    pub(super) fn keep_log(&self, log: &Path) -> Result<Option<PathBuf>, EngineError> {
-        let volume = &*self.shared.volume;
-        if log.as_os_str().is_empty() || !volume.exists(log)? {
+    /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there is
+    /// no log. If it turns out to be good, or to be readable, the reason why it was given up is returned:
+    /// that was of a moment. `look` looks at the log once more.
+    pub(super) fn keep_log(
+        &self,
+        lost: LostLog,
+        paths: &Paths,
+        look: &dyn Fn() -> Result<LogLook, EngineError>,
+    ) -> Result<Option<PathBuf>, EngineError> {
+        let LostLog { path, why } = lost;
+        if path.as_os_str().is_empty() || !self.shared.volume.exists(&path)? {
             return Ok(None);
         }
-        let kept = free_path(volume, log)?;
-        let copied = copy_file(volume, log, &kept, &furrow_observe::task::is_cancelled);
-        let copied = copied.map_err(EngineError::from);
-        let whole = copied.and_then(|()| EngineError::check_cancelled());
-        if let Err(error) = whole {
-            if volume.exists(&kept)? {
-                volume.remove(&kept)?;
+        let kept = opening::keep_log(&self.shared, &path, opening::is_unreadable(&why, &path))?;
+        let still = match look().and_then(|log| log.span) {
+            Ok(_) => Some(why),
+            Err(again) if kept.is_read && opening::is_unreadable(&again, &path) => Some(again),
+            Err(_) => None,
+        };
+        match still {
+            Some(why) => {
+                self.forget_copy(&kept.path, paths);
+                Err(why)
             }
-            if !is_of_medium(&error) {
-                return Err(error);
-            }
-            self.log_line(&format!(
-                "The log '{}' cannot be kept: {error}.",
-                log.display()
-            ));
-            return Ok(None);
+            None => Ok(Some(kept.path)),
         }
-        self.log_line(&format!(
-            "The log '{}' is kept as '{}': it is to be replaced.",
-            log.display(),
-            kept.display()
-        ));
-        Ok(Some(kept))
     }
 
     /// Removes the copy of a log that was not replaced. Where a journal is left, it may be yet.
@@ -57,28 +61,6 @@ impl Instance {
             }
         }
     }
-}
-
-/// `LOG.lost`, or `LOG.lost2` and so on: an earlier log that was kept is not overwritten.
-fn free_path(volume: &dyn Volume, log: &Path) -> Result<PathBuf, EngineError> {
-    let mut number = 1_u32;
-    loop {
-        let mut path = log.as_os_str().to_owned();
-        path.push(".lost");
-        if number > 1 {
-            path.push(number.to_string());
-        }
-        let path = PathBuf::from(path);
-        if !volume.exists(&path)? {
-            return Ok(path);
-        }
-        number += 1;
-    }
-}
-
-/// Whether the device could not read what it has.
-fn is_of_medium(error: &EngineError) -> bool {
-    matches!(error, EngineError::Io(io) if matches!(&io.kind, IoErrorKind::Os(EIO, _)))
 }
 
 /// Whether a database that cannot be opened for this reason may be opened with another log. Not where

@@ -36,6 +36,7 @@ pub use state::Instance;
 
 pub use lifecycle::AttachOptions;
 pub use places::StandbyPlan;
+pub use repair::is_repair_written;
 pub use snapshots::SnapshotSpec;
 
 pub use physical::{Closely, Content, LevelStats};

@@ -43,6 +43,26 @@ pub(super) struct Order<'o> {
     agree: &'o mut dyn FnMut(&Repaired) -> bool,
 }
 
+/// The number and state of the message that a repair was written.
+const WRITTEN: (u32, u8) = (40517, 5);
+
+/// Whether a repair that ended with this error is written: only opening the database afterwards has failed.
+pub fn is_repair_written(error: &EngineError) -> bool {
+    let messages = error.messages();
+    let mut marks = messages.iter().map(|m| (m.number, m.state));
+    marks.any(|mark| mark == WRITTEN)
+}
+
+/// The error of a database that cannot be opened after its repair.
+pub(super) fn not_reopened(why: EngineError, repaired: &Repaired) -> EngineError {
+    if repaired.pages.is_empty() && !repaired.new_log {
+        return why;
+    }
+    let text = "The repair is written; what it loses was reported before. Take a full backup once the \
+        database is open.";
+    why.followed_by(Message::custom(WRITTEN.0, 16, WRITTEN.1, text))
+}
+
 /// What the list has of a database.
 pub(super) fn identity_of(listed: &Listed) -> Identity {
     Identity {
@@ -56,7 +76,8 @@ pub(super) fn identity_of(listed: &Listed) -> Identity {
 
 impl Instance {
     /// Repairs a database that this session alone uses, and is not in. `agree` hears what was found and what
-    /// is lost, before anything is written, and decides. Afterwards the database is open again.
+    /// is lost, before anything is written, and decides. Afterwards the database is open again; where that
+    /// alone fails, the error is one of [`is_repair_written`].
     pub fn repair_database(
         &self,
         name: &str,
@@ -104,9 +125,11 @@ impl Instance {
         let repaired = self.repair_files(name, &paths, order);
         drop(repairing);
         let opened = self.reopen_database(name);
-        let repaired = repaired?;
-        opened?;
-        Ok(repaired)
+        let (repaired, agreed) = repaired?;
+        match opened {
+            Err(why) if agreed => Err(not_reopened(why, &repaired)),
+            opened => opened.map(|_| repaired),
+        }
     }
 
     /// Where the data files are; 40514 where they are to be elsewhere when the database is next opened.
@@ -129,13 +152,13 @@ impl Instance {
         Ok(Reserved::new(&self.shared, &mut list, id))
     }
 
-    /// Repairs the files of a database that was shut down cleanly.
+    /// Repairs the files of a database that was shut down cleanly, if that is agreed to.
     fn repair_files(
         &self,
         name: &str,
         paths: &Paths,
         order: Order<'_>,
-    ) -> Result<Repaired, EngineError> {
+    ) -> Result<(Repaired, bool), EngineError> {
         let _entered = self.shared.enter();
         // Open, and so locked, until everything is written.
         let locked = open_all(&*self.shared.volume, paths)?;
@@ -147,7 +170,7 @@ impl Instance {
         if agreed && !repaired.pages.is_empty() {
             self.write_repair(&repaired, &locked, LogAfter::Stays)?;
         }
-        Ok(repaired)
+        Ok((repaired, agreed))
     }
 
     /// Computes the repair of files that are open, and whether it is agreed to; `adjust` puts in what the

@@ -8,9 +8,12 @@
 //!    copy: the repair has a note about each.
 //! 2. *A log is good or not by what it holds*, whatever other files keep the database from being opened:
 //!    all records that recovery needs were read. Proof: `a_good_log_is_never_replaced`.
+//! 3. *A log that ends before a page was written is no log of these files*: the boot page and the headers are
+//!    compared with its end here; where one of them is lost, all pages in use are
+//!    ([`super::mend_foundation`]). Proof: `an_old_log_is_not_taken_for_good_where_all_headers_are_lost`.
 
 use super::open::log_error;
-use super::rebuild::{log_row, prove_current, with_its_blanks};
+use super::rebuild::{log_row, prove_current, prove_reaches, with_its_blanks};
 use crate::files::{Candidate, default_log_path, open_error, read_boot};
 use crate::shared::{Moved, Shared};
 use furrow_check::Identity;
@@ -145,12 +148,14 @@ fn reach(
     let span = look(&log, binding.0).map_err(|e| log_error(path, e, name, &warn))?;
     for (id, file) in files {
         file.believe_up_to(span.end);
+        let is_primary = *id == FileId(1);
+        let boot = is_primary.then(|| read_boot(file, file.path()));
+        let boot_lsn = boot.map_or(Lsn::ZERO, |boot| boot.map_or(Lsn::ZERO, |(_, lsn)| lsn));
+        prove_reaches(path, span.end, boot_lsn)?;
         let Some(header) = file.look_at_header()? else {
             continue;
         };
-        if *id == FileId(1) {
-            let boot = read_boot(file, file.path());
-            let boot_lsn = boot.map_or(Lsn::ZERO, |(_, lsn)| lsn);
+        if is_primary {
             prove_current(path, &span, (name, &header, boot_lsn))?;
         } else if span.lies_behind(&header) || span.ends_before(&header) {
             return Err(EngineError::refused(5173, &[]));

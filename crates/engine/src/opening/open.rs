@@ -25,12 +25,12 @@ use crate::files::{
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
 use furrow_format::{
-    BOOT_PAGE, Boot, DatabaseId, FileHeader, FileHeaderError, FileId, Lsn, OwnBoot, PageId, PageNo,
-    TxnId,
+    BOOT_PAGE, Boot, DatabaseId, FileHeader, FileHeaderError, FileId, Lsn, OwnBoot, PAGE_SIZE,
+    PageId, PageNo, TxnId,
 };
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::time::Moment;
-use furrow_io::{File, IoErrorKind};
+use furrow_io::{AlignedBuf, File, IoError, IoErrorKind};
 use furrow_log::LogError;
 use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
@@ -229,7 +229,7 @@ pub(super) fn begin<'a>(
     let begun = Moment::now();
     let binding = primary.header.binding;
     let recorded = recorded_log(shared, name, &primary.file)?;
-    let about = (&*recorded, &primary.boot, binding);
+    let about = (&*recorded, (&primary.boot, primary.boot_lsn), binding);
     let found = find_log(shared, (name, lost), moved, about)?;
     let path = &found.path;
     let stats = (shared.instruments.files).open(id.0, 2, &path.to_string_lossy());
@@ -291,6 +291,19 @@ pub(super) fn begin<'a>(
     })
 }
 
+/// Bytes of a page that is made unreadable: no page of any number has them.
+const SPOILED: u8 = 0xEE;
+
+/// Makes a page of a file unreadable that does not have what the log says, so that neither recovery nor a
+/// repair takes its rows for those of now. A page behind the end of the file stays as it is.
+pub(crate) fn spoil(file: &dyn File, page: PageNo) -> Result<(), IoError> {
+    let at = u64::from(page.0) * PAGE_SIZE as u64;
+    if at < file.len_bytes()? {
+        file.write_at(at, &AlignedBuf::copy_of(&[SPOILED; PAGE_SIZE]))?;
+    }
+    Ok(())
+}
+
 impl Opening<'_> {
     /// Redo of some files; nothing to do after a clean shutdown.
     fn redo(&mut self, wanted: &dyn Fn(FileId) -> bool) -> Result<(), EngineError> {
@@ -302,10 +315,18 @@ impl Opening<'_> {
         let log = Arc::clone(&self.log_file);
         let loses = |txn| losers.contains(&txn);
         let done = redo_around(&self.store, log, span, wanted, &loses);
-        let done = done.and_then(|(done, aside)| self.moved.leave(aside).map(|()| done));
+        let done = done.and_then(|(done, aside)| Ok((done, self.moved.leave(aside)?)));
         let path = self.log_file.path();
         let warn = |text: &str| self.shared.error_log.write(Source::Server, text);
-        let done = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
+        let (done, left) = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
+        // They may be readable by now; the changes that redo has skipped are lost all the same.
+        for page in left {
+            let file = match page.file {
+                FileId(1) => Some(&self.primary),
+                other => self.files.get(&other.0).map(|entry| &entry.file),
+            };
+            file.map_or(Ok(()), |file| spoil(&**file, page.page))?;
+        }
         self.redone.applied += done.applied;
         self.redone.skipped += done.skipped;
         self.redone.rebuilt += done.rebuilt;

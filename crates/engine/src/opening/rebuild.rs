@@ -19,6 +19,7 @@
 //! rebuilt shows: it ends before the LSN of the boot page, and is refused (5108, 5173). So does an old copy
 //! of a log, by the checkpoints that the headers of the data files know of.
 
+use super::kept_log::keep_unknown_log;
 use crate::files::{
     Candidate, FILES1_PAGE, Made, default_log_path, find_log_row, open_error, read_files1,
 };
@@ -87,14 +88,15 @@ pub(super) fn log_row(
 
 /// Opens the log, or makes a new one if it is lost and that may be: at an attach, or because an EMERGENCY
 /// repair has made the database one that was shut down cleanly. Then `discard` says that the log counts
-/// for nothing, whatever there is of it, and the new one takes its place.
+/// for nothing, whatever there is of it, and the new one takes its place. There is a copy of it then.
 pub(crate) fn find_log<'s>(
     shared: &'s Arc<Shared>,
     (name, discard): (&str, bool),
     moved: &Moved,
-    (recorded, boot, binding): (&Path, &Boot, Guid),
+    (recorded, boot, binding): (&Path, (&Boot, Lsn), Guid),
 ) -> Result<FoundLog<'s>, EngineError> {
     let path = with_its_blanks(&*shared.volume, moved.find(shared, (2, recorded))?);
+    let (boot, boot_lsn) = boot;
     let needed = !boot.own.clean_shutdown || boot.own.read_only;
     debug_assert!(
         !(discard && needed),
@@ -114,6 +116,9 @@ pub(crate) fn find_log<'s>(
             });
         }
         Ok(file) => {
+            if discard {
+                keep_unknown_log(shared, (&path, &file), (binding.0, boot_lsn))?;
+            }
             drop(file);
             shared.volume.remove(&path)?;
             path
@@ -192,6 +197,20 @@ pub(crate) fn new_log(
     })
 }
 
+/// 5108 and 5173 for a log that ends before a page was written last: it was rebuilt since, or is an old copy.
+/// A page is written when the log is durable up to it.
+pub(super) fn prove_reaches(path: &Path, end: Lsn, page_lsn: Lsn) -> Result<(), EngineError> {
+    match page_lsn > end {
+        true => Err(ended_before(path)),
+        false => Ok(()),
+    }
+}
+
+fn ended_before(path: &Path) -> EngineError {
+    let why = Message::new(5108, &[path.display().to_string().into()]);
+    EngineError::Refused(vec![why, Message::new(5173, &[])])
+}
+
 /// 5108 and 5173 for a log that ends before the boot page was written last, or before the last checkpoint
 /// that the file has: it was rebuilt since, or is an old copy. 9003 for a primary file that is older than the
 /// log's checkpoint: recovery would not give it what it lacks.
@@ -200,9 +219,9 @@ pub(crate) fn prove_current(
     span: &LogSpan,
     (name, header, boot_lsn): (&str, &FileHeader, Lsn),
 ) -> Result<(), EngineError> {
-    if boot_lsn > span.end || span.ends_before(header) {
-        let why = Message::new(5108, &[path.display().to_string().into()]);
-        return Err(EngineError::Refused(vec![why, Message::new(5173, &[])]));
+    prove_reaches(path, span.end, boot_lsn)?;
+    if span.ends_before(header) {
+        return Err(ended_before(path));
     }
     if span.lies_behind(header) {
         let behind = header.max_lsn.to_string();

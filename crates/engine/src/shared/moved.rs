@@ -31,18 +31,9 @@ pub(crate) struct Moved {
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
-    /// Of a repair: the pages that redo sets aside. One that cannot be read is left to the repair; one that
-    /// can be read ends the opening.
-    pub(crate) aside: Option<Arc<Mutex<SetAside>>>,
-}
-
-/// Pages that do not have what the log says.
-#[derive(Debug, Default)]
-pub(crate) struct SetAside {
-    /// They can be read.
-    pub(crate) stale: Vec<PageId>,
-    /// Redo could not read them.
-    pub(crate) unread: Vec<PageId>,
+    /// Of a repair: the pages that redo sets aside and that can be read: they do not have what the log says,
+    /// which ends the opening. One that cannot be read is left to the repair.
+    pub(crate) stale: Option<Arc<Mutex<Vec<PageId>>>>,
 }
 
 impl Moved {
@@ -53,22 +44,22 @@ impl Moved {
         (filegroup != 0 && all.any(same_group)).then(|| self.absent.get(&id))
     }
 
-    /// Takes the pages that redo has set aside; an error unless they may be left to a repair. Those by which
-    /// files are known may not: they were sound, or computed, before redo.
-    pub(crate) fn leave(&self, aside: Vec<Aside>) -> Result<(), RecoveryError> {
-        let mut first = None;
+    /// Takes the pages that redo has set aside, and returns those that are left to a repair; an error unless
+    /// all are. Those by which files are known may not: they were sound, or computed, before redo.
+    pub(crate) fn leave(&self, aside: Vec<Aside>) -> Result<Vec<PageId>, RecoveryError> {
+        let (mut first, mut left) = (None, Vec::new());
         for aside in aside {
-            match &self.aside {
-                Some(all) if aside.is_stale => all.lock().stale.push(aside.page),
-                Some(all) if !is_known_page(aside.page) => {
-                    all.lock().unread.push(aside.page);
+            match &self.stale {
+                Some(stale) if aside.is_stale => stale.lock().push(aside.page),
+                Some(_) if !is_known_page(aside.page) => {
+                    left.push(aside.page);
                     continue;
                 }
                 _ => {}
             }
             first = first.or(Some(aside.error));
         }
-        first.map_or(Ok(()), Err)
+        first.map_or(Ok(left), Err)
     }
 
     /// Whether it is a restore that ends.

@@ -125,10 +125,16 @@ fn a_damaged_table_is_named_with_its_pages_and_repaired_with_the_loss_of_their_r
     }
     let repaired = sql(
         directory.path(),
-        "ALTER DATABASE hurt SET SINGLE_USER; USE hurt; DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS)",
+        "ALTER DATABASE hurt SET SINGLE_USER; USE hurt; DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS); \
+         EXEC sp_readerrorlog 0, 1, 'Repair of database'",
     );
     let all = format!("{}{}", out(&repaired), err(&repaired));
-    for part in ["Repair of database \"hurt\" loses", "take a full backup"] {
+    for part in [
+        "Repair of database \"hurt\" loses",
+        "take a full backup",
+        // As a field of a row of the error log.
+        "\"Repair of database \"\"hurt\"\" loses",
+    ] {
         assert!(all.contains(part), "{part}: {all}");
     }
     let clean = output_of(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");

@@ -211,6 +211,7 @@ impl Volume for SystemVolume {
         let copy = rustix::fs::open(to, how, Mode::from_raw_mode(0o640))
             .map_err(|errno| failed(to, errno))?;
         if rustix::fs::ioctl_ficlone(&copy, &source).is_ok() {
+            sync_directory_of(IoOp::Create, to)?;
             return Ok(true);
         }
         // A copy byte by byte is tried next, and reports the error if there is one.

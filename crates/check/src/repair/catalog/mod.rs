@@ -42,7 +42,7 @@ use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
 use furrow_format::catalog::{AllocUnit, BASE_TABLES, SYSALLOCUNITS, SYSFILES1};
-use furrow_format::{BOOT_PAGE, Page, PageBuf, PageId, PageType};
+use furrow_format::{BOOT_PAGE, Lsn, Page, PageBuf, PageId, PageType};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Store, trees};
@@ -63,6 +63,8 @@ pub struct Foundation {
     pub notes: Vec<String>,
     /// Whether it cannot be computed.
     pub refused: bool,
+    /// The greatest LSN of a page in use; zero where nothing had to be computed.
+    pub newest: Lsn,
 }
 
 /// Computes the boot page and the file headers that cannot be used from the other pages of these files. For a
@@ -82,6 +84,7 @@ pub fn compute_foundation(
         pages: mended.pages,
         notes: mended.notes,
         refused: mended.refused,
+        newest: seen.newest,
     })
 }
 

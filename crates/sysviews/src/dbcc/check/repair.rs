@@ -23,9 +23,10 @@ use super::Request;
 use furrow_check::{Finding, Options, Progress, Repair, Repaired, Report};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::{Database, DatabaseState};
+use furrow_engine::{Database, DatabaseState, is_repair_written};
 use furrow_format::{DatabaseId, ObjectId, PageId, UserAccess};
 use furrow_messages::Message;
+use furrow_observe::errorlog::Source;
 use furrow_observe::suspects::SuspectEvent;
 use furrow_observe::task;
 use std::collections::{BTreeMap, BTreeSet};
@@ -192,12 +193,15 @@ pub(super) fn allow_data_loss(
             Some(&listener as furrow_check::Listener<'_>),
         ),
     );
-    let mut agreed = false;
+    let (mut agreed, mut events) = (false, Vec::new());
     let repaired = instance.repair_database_within(&name, how, &mut |repaired| {
         agreed = repaired.left.len() < repaired.found.len()
             || is_in_emergency && repaired.left.is_empty();
         match agreed {
-            true => say_losses(run, &name, repaired),
+            true => {
+                events = events_of(repaired);
+                say_losses(run, &name, repaired);
+            }
             false => say_useless(run, &name, repaired),
         }
         agreed
@@ -210,6 +214,9 @@ pub(super) fn allow_data_loss(
     let repaired = match repaired {
         Ok(repaired) => repaired,
         Err(error) => {
+            if is_repair_written(&error) {
+                note_events(run, id, &events);
+            }
             // The error of the repair is more important than an error of the return.
             let _back = back(run);
             return Err(error.into());
@@ -268,7 +275,7 @@ fn say_repaired(
         run.inform(Message::custom(0, 0, 1, &text));
     }
     if written && !repaired.pages.is_empty() {
-        note_events(run, id, repaired);
+        note_events(run, id, &events_of(repaired));
         let text = "The repair is not in the log: take a full backup of the database now.";
         run.inform(Message::custom(0, 0, 1, text));
     }
@@ -276,20 +283,26 @@ fn say_repaired(
     fixed.0 + fixed.1
 }
 
-/// Records the repair of suspect pages.
-fn note_events(run: &Run<'_>, id: DatabaseId, repaired: &Repaired) {
-    let suspects = &run.cx.server.instance().instruments().suspects;
+/// What happens to suspect pages by a repair.
+fn events_of(repaired: &Repaired) -> Vec<(PageId, SuspectEvent)> {
     let lost: BTreeSet<PageId> = repaired
         .losses
         .iter()
         .flat_map(|loss| loss.pages.clone())
         .collect();
-    for page in lost.iter().chain(repaired.pages.keys()) {
-        let event = match lost.contains(page) {
-            true => SuspectEvent::Deallocated,
-            false => SuspectEvent::Repaired,
-        };
-        suspects.note((id.0, page.file.0, page.page.0), event);
+    let event = |page: &PageId| match lost.contains(page) {
+        true => SuspectEvent::Deallocated,
+        false => SuspectEvent::Repaired,
+    };
+    let pages = lost.iter().chain(repaired.pages.keys());
+    pages.map(|page| (*page, event(page))).collect()
+}
+
+/// Records the repair of suspect pages.
+fn note_events(run: &Run<'_>, id: DatabaseId, events: &[(PageId, SuspectEvent)]) {
+    let suspects = &run.cx.server.instance().instruments().suspects;
+    for (page, event) in events {
+        suspects.note((id.0, page.file.0, page.page.0), *event);
     }
 }
 
@@ -311,13 +324,13 @@ fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
         (true, false) => format!("Repair of database \"{name}\" loses no row."),
         (false, _) => format!("Repair of database \"{name}\" loses:"),
     };
-    run.inform(Message::custom(0, 0, 1, &text));
+    say_loss(run, &text);
     for note in &repaired.notes {
-        run.inform(Message::custom(0, 0, 1, &format!("- {note}")));
+        say_loss(run, &format!("- {note}"));
     }
     if repaired.new_log {
         let text = "- The changes that only the old log has: the log is replaced.";
-        run.inform(Message::custom(0, 0, 1, text));
+        say_loss(run, text);
     }
     let unowned = repaired.lost_pages();
     if !unowned.is_empty() {
@@ -325,7 +338,7 @@ fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
             "- Pages {}, whose table is not known: what only they hold.",
             shown(&unowned)
         );
-        run.inform(Message::custom(0, 0, 1, &text));
+        say_loss(run, &text);
     }
     for loss in &repaired.losses {
         let rows = match loss.row_count {
@@ -336,6 +349,13 @@ fn say_losses(run: &mut Run<'_>, name: &str, repaired: &Repaired) {
             }
         };
         let text = format!("- {}: pages {}; {rows}.", loss.subject, shown(&loss.pages));
-        run.inform(Message::custom(0, 0, 1, &text));
+        say_loss(run, &text);
     }
+}
+
+/// Sends a line about a loss, and writes it to the error log: the session may end before it is read.
+fn say_loss(run: &mut Run<'_>, text: &str) {
+    let source = Source::Spid(run.cx.sessions.id());
+    run.cx.server.instance().error_log().write(source, text);
+    run.inform(Message::custom(0, 0, 1, text));
 }
