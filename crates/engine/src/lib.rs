@@ -56,7 +56,7 @@ mod threads;
 
 pub use alter::{FileChange, Shrink, Shrunk};
 pub use backup::{
-    BackupFacts, BackupScope, BackupSource, MOST_RESTORED_PAGES, PageRestore, PageSource,
+    BackupFacts, BackupScope, BackupSource, LogGauge, MOST_RESTORED_PAGES, PageRestore, PageSource,
     SourceFile, StopPoint, StopSearch, page_of_text,
 };
 pub use checking::{Checked, SnapshotInfo};

@@ -1,6 +1,6 @@
 //! The threads of a backup and what they share.
 
-use super::pacer::Pacer;
+use super::pacer::{Flow, Pacer};
 use super::produce::{Producer, READERS};
 use super::queue::Queue;
 use super::target::Target;
@@ -46,6 +46,10 @@ pub(super) struct Pipeline<'a> {
     packers_left: AtomicU64,
     error: Mutex<Option<BackupError>>,
     pacer: Pacer,
+    /// Chunks that were sent, and bytes of pages and log in those that are written.
+    sent: AtomicU64,
+    written: AtomicU64,
+    written_bytes: AtomicU64,
     /// Bytes of pages and log read so far.
     pub(super) done_bytes: AtomicU64,
     stored_bytes: AtomicU64,
@@ -70,7 +74,7 @@ impl Pipeline<'_> {
         target: &mut Target,
         listener: &mut dyn Listener,
     ) -> Result<(SetInfo, BackupSource), BackupError> {
-        let log = source.log_stats();
+        let log = source.log_gauge();
         let producer = Producer::new(source, info)?;
         let packs = request.codec != crate::media::Codec::None;
         let stripes = request.devices.len();
@@ -94,6 +98,9 @@ impl Pipeline<'_> {
             packers_left: AtomicU64::new(worker_count() as u64),
             error: Mutex::new(None),
             pacer: Pacer::new(request.throttle, log),
+            sent: AtomicU64::new(0),
+            written: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
             done_bytes: AtomicU64::new(0),
             stored_bytes: AtomicU64::new(0),
             files: Mutex::new(None),
@@ -233,7 +240,18 @@ impl Pipeline<'_> {
     /// Waits before some of so many bytes are read, as THROTTLE demands; how many. A backup that fails ends
     /// the wait.
     pub(super) fn pace(&self, bytes: usize) -> usize {
-        self.pacer.take(bytes, || self.error.lock().is_some())
+        let ended = || self.error.lock().is_some();
+        self.pacer.take(bytes, || self.flow(), ended)
+    }
+
+    /// What has left the pipeline, and whether anything is in it.
+    fn flow(&self) -> Flow {
+        // In this order: what is sent meanwhile counts as in it.
+        let written = self.written.load(Ordering::Acquire);
+        Flow {
+            written_bytes: self.written_bytes.load(Ordering::Relaxed),
+            is_empty: written >= self.sent.load(Ordering::Acquire),
+        }
     }
 
     /// An empty buffer; `None` when the backup has failed.
@@ -254,6 +272,7 @@ impl Pipeline<'_> {
 
     /// Sends a chunk on.
     pub(super) fn send(&self, filled: Filled) {
+        self.sent.fetch_add(1, Ordering::Release);
         match self.packed_buffers {
             0 => self.ready.push(filled),
             _ => self.filled.push(filled),
@@ -318,6 +337,9 @@ impl Pipeline<'_> {
             written?;
             let bytes = UNIT + padded(filled.header.stored_bytes as usize);
             self.stored_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+            let raw = u64::from(filled.header.raw_bytes);
+            self.written_bytes.fetch_add(raw, Ordering::Relaxed);
+            self.written.fetch_add(1, Ordering::Release);
             match filled.packed {
                 true => self.packed_free.push(filled.bytes),
                 false => self.free.push(filled.bytes),

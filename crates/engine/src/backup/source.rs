@@ -14,7 +14,7 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_io::sync::Mutex;
 use furrow_io::time::WallTime;
 use furrow_log::{LogBlock, LogCursor, OwnedRecord, RecordKind};
-use furrow_observe::files::FileStats;
+use furrow_observe::files::{FileStats, IoKind};
 use furrow_pool::LatchRank;
 use furrow_recovery::truncate;
 use furrow_tables::{DatabaseState, EngineError};
@@ -148,6 +148,25 @@ impl Database {
     }
 }
 
+/// The log of a database as a backup beside writers looks at it.
+#[derive(Debug)]
+pub struct LogGauge {
+    stats: Arc<FileStats>,
+    store: Arc<Store>,
+}
+
+impl LogGauge {
+    /// Writes of the log since the database was opened, and the microseconds that they took.
+    pub fn writes(&self) -> (u64, u64) {
+        self.stats.total(IoKind::Write)
+    }
+
+    /// The share of the log that cannot be reused now, in percent. The backup itself holds log.
+    pub fn used_percent(&self) -> f64 {
+        self.store.log().usage().used_percent()
+    }
+}
+
 impl BackupSource {
     /// The log of a database from `facts.first_lsn` on.
     pub(crate) fn of_log(
@@ -208,11 +227,16 @@ impl BackupSource {
         }
     }
 
-    /// The statistics of its log file; `None` of a database that is not open.
-    pub fn log_stats(&self) -> Option<Arc<FileStats>> {
-        let db = self.database()?;
+    /// What shows how writers fare beside a database backup; `None` of a log backup, and of a database that
+    /// is not open.
+    pub fn log_gauge(&self) -> Option<LogGauge> {
+        let db = self.database().filter(|_| !self.is_log())?;
         // The log has number 2 in every database.
-        db.shared.instruments.files.get(db.id().0, 2)
+        let stats = db.shared.instruments.files.get(db.id().0, 2)?;
+        Some(LogGauge {
+            stats,
+            store: Arc::clone(&db.store),
+        })
     }
 
     /// The name of the database.

@@ -2,7 +2,7 @@
 //!
 //! # Purpose
 //! One database is backed up to 1, 2, 4 and 8 files, on one volume, on several, and to NUL. Further factors
-//! are the number of data files, the codec, BUFFERCOUNT, MAXTRANSFERSIZE and THROTTLE. With `--users` the
+//! are the number of data files, the codec, BUFFERCOUNT and MAXTRANSFERSIZE. With `--users` the
 //! report says what running users notice.
 //!
 //! # Invariants
@@ -28,7 +28,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 
-pub use options::{Devices, Options, Setting, Typed};
+pub use options::{Devices, Options, Setting, Throttle, Typed};
 
 use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{Embedded, Target, Value, quoted};

@@ -9,6 +9,7 @@ use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::OptionsError;
 use furrow_lab::size::{parse_size, size_text};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
@@ -60,29 +61,41 @@ fn codec(text: &str) -> Result<(String, Codec), String> {
     Ok((text.to_owned(), found))
 }
 
-/// A value of `--throttle`.
-fn throttle(text: &str) -> Result<Option<u32>, OptionsError> {
+fn throttle(text: &str) -> Result<Throttle, OptionsError> {
     if text == AUTO {
-        return Ok(None);
+        return Ok(Throttle::Auto);
     }
     let wrong = |_| {
         OptionsError(format!(
             "{text} is neither auto nor a number of megabytes a second"
         ))
     };
-    text.parse().map(Some).map_err(wrong)
-}
-
-fn throttle_word(throttle: &Option<u32>) -> String {
-    throttle.map_or_else(|| AUTO.to_owned(), |rate| rate.to_string())
+    text.parse().map(Throttle::MbPerS).map_err(wrong)
 }
 
 fn size(text: &str) -> Result<u64, OptionsError> {
     parse_size(text)
 }
 
-/// The rate is the engine's.
 const AUTO: &str = "auto";
+
+/// How a backup is paced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Throttle {
+    /// Beside writers by the engine.
+    Auto,
+    /// THROTTLE; 0 is no limit.
+    MbPerS(u32),
+}
+
+impl fmt::Display for Throttle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Throttle::Auto => f.write_str(AUTO),
+            Throttle::MbPerS(rate) => write!(f, "{rate}"),
+        }
+    }
+}
 
 /// What may be typed.
 #[derive(Debug, Clone, Args)]
@@ -112,10 +125,9 @@ pub struct Typed {
     /// MAXTRANSFERSIZE, such as 64KB,1MB,4MB; several make a further factor [default: 1MB]
     #[arg(long, value_delimiter = ',', value_parser = size, value_name = "SIZE,...")]
     maxtransfersize: Option<Vec<u64>>,
-    /// THROTTLE: auto spares users' commits, 0 is no limit, 200 is 200 MB/s; several make a further factor
-    /// [default: auto]
-    #[arg(long, value_delimiter = ',', value_parser = throttle, value_name = "N,...")]
-    throttle: Option<Vec<Option<u32>>>,
+    /// THROTTLE: auto spares users' commits, 0 is no limit, 200 is 200 MB/s [default: auto]
+    #[arg(long, value_parser = throttle, value_name = "N")]
+    throttle: Option<Throttle>,
     /// Size of the table that is backed up [default: 1GB, with --quick 64MB]
     #[arg(long, value_parser = size, value_name = "SIZE")]
     total: Option<u64>,
@@ -146,8 +158,8 @@ pub struct Options {
     pub buffers: Vec<u64>,
     /// MAXTRANSFERSIZE.
     pub transfers: Vec<u64>,
-    /// THROTTLE; `None` leaves it to the engine.
-    pub throttles: Vec<Option<u32>>,
+    /// How backups are paced.
+    pub throttle: Throttle,
     /// Bytes of the table.
     pub total_bytes: u64,
     /// The buffer pool.
@@ -171,8 +183,8 @@ pub struct Setting {
     pub buffers: u64,
     /// MAXTRANSFERSIZE.
     pub transfer: u64,
-    /// THROTTLE; `None` leaves it to the engine.
-    pub throttle: Option<u32>,
+    /// How it is paced.
+    pub throttle: Throttle,
 }
 
 impl Options {
@@ -204,7 +216,7 @@ impl Options {
                 .unwrap_or_else(|| vec![("lz4".to_owned(), Codec::Lz4)]),
             buffers: typed.buffercount.unwrap_or_else(|| vec![0]),
             transfers: typed.maxtransfersize.unwrap_or_else(|| vec![MIB]),
-            throttles: typed.throttle.unwrap_or_else(|| vec![None]),
+            throttle: typed.throttle.unwrap_or(Throttle::Auto),
             total_bytes,
             pool_bytes: pool.div_ceil(8 << 10) * (8 << 10),
             users: typed.users.unwrap_or(0),
@@ -255,15 +267,12 @@ impl Options {
         let mut factors = vec![Factor::counts("stripes", &self.stripes)];
         let words: Vec<&str> = self.devices.iter().map(|devices| devices.word()).collect();
         let codecs: Vec<&str> = self.codecs.iter().map(|(name, _)| name.as_str()).collect();
-        let throttles: Vec<String> = self.throttles.iter().map(throttle_word).collect();
-        let throttles: Vec<&str> = throttles.iter().map(String::as_str).collect();
         let several = [
             Factor::words("target", &words),
             Factor::counts("files", &self.files),
             Factor::words("codec", &codecs),
             Factor::counts("buffercount", &self.buffers),
             Factor::counts("maxtransfersize", &self.transfers),
-            Factor::words("throttle", &throttles),
         ];
         factors.extend(several.into_iter().filter(|factor| factor.levels.len() > 1));
         factors
@@ -278,7 +287,6 @@ impl Options {
         let word = |name: &str| cell.level(name).map(|level| level.key.clone());
         let devices = word("target").and_then(|word| Devices::parse(&word));
         let codec = word("codec").and_then(|word| codec(&word).ok());
-        let of_level = word("throttle").and_then(|word| throttle(&word).ok());
         let usual = self.codecs.first().map_or(Codec::None, |(_, codec)| *codec);
         Setting {
             stripes: number("stripes", &self.stripes),
@@ -289,7 +297,7 @@ impl Options {
             codec: codec.map_or(usual, |(_, codec)| codec),
             buffers: number("buffercount", &self.buffers),
             transfer: number("maxtransfersize", &self.transfers),
-            throttle: of_level.or(self.throttles.first().copied()).flatten(),
+            throttle: self.throttle,
         }
     }
 
@@ -334,8 +342,7 @@ impl Options {
         settings.insert("data files".to_owned(), list(&self.files));
         settings.insert("buffercount".to_owned(), list(&self.buffers));
         settings.insert("maxtransfersize".to_owned(), list(&self.transfers));
-        let throttles: Vec<String> = self.throttles.iter().map(throttle_word).collect();
-        settings.insert("throttle".to_owned(), throttles.join(","));
+        settings.insert("throttle".to_owned(), self.throttle.to_string());
         self.places.record(&mut settings);
         let mut stripes = BTreeMap::new();
         self.stripe_places.record(&mut stripes);
@@ -372,8 +379,8 @@ impl Setting {
             count => format!(", BUFFERCOUNT = {count}"),
         };
         let throttle = match self.throttle {
-            None => String::new(),
-            Some(rate) => format!(", THROTTLE = {rate}"),
+            Throttle::Auto => String::new(),
+            Throttle::MbPerS(rate) => format!(", THROTTLE = {rate}"),
         };
         format!(
             "BACKUP DATABASE {name} TO {} WITH FORMAT, COPY_ONLY, CHECKSUM, {compression}{buffers}, \

@@ -1,7 +1,7 @@
 //! Which of reading, compressing and writing limits the backup with the highest rate, and by how much.
 
 use super::bounds::{FILES, reading_of};
-use super::options::Options;
+use super::options::{Options, Throttle};
 use super::{COMPRESSES_BY, RATE, WRITES_TO, WRITTEN};
 use furrow_lab::results::{Results, Run, Section, SheetTable};
 use furrow_stats::mean;
@@ -87,7 +87,12 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     let Some(best) = rows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else {
         return Vec::new();
     };
-    let finding = limited(best);
+    let mut finding = limited(best);
+    if options.users > 0 && options.throttle != Throttle::MbPerS(0) {
+        finding.push_str(
+            " The backups were paced: beside users, a bound need not be reached (THROTTLE).",
+        );
+    }
     let cells = |row: &Row| {
         let shares = row.shares.iter();
         let shares = shares.map(|(name, share)| format!("{name} {:.0}%", 100.0 * share));

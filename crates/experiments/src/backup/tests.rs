@@ -116,7 +116,7 @@ fn the_best_setting_is_printed_as_statements() {
         codec: Codec::Zstd(3),
         buffers: 50,
         transfer: 1 << 20,
-        throttle: Some(0),
+        throttle: Throttle::MbPerS(0),
     };
     let stripes = setting.paths(&["/b".into()]);
     assert_eq!(
