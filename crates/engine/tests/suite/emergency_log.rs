@@ -18,6 +18,7 @@ use std::sync::Arc;
 pub(crate) const PRIMARY: &str = "d/p.mdf";
 pub(crate) const SECOND: &str = "d/s.ndf";
 pub(crate) const LOG: &str = "d/l.ldf";
+pub(crate) const JOURNAL: &str = "d/p.mdf_MSSQL_REPAIR";
 /// Pages of the primary file: its header, the boot page, `sysfiles1`.
 pub(crate) const HEADER: usize = 0;
 pub(crate) const BOOT: usize = 9;
@@ -125,6 +126,30 @@ pub(crate) fn options() -> Options {
 
 pub(crate) fn repair(instance: &Instance) -> Result<Repaired, EngineError> {
     instance.repair_database("Db", &options(), &mut |repaired| repaired.left.is_empty())
+}
+
+/// What is left of a machine on which a repair lost its power when its journal was whole, and that `fits`.
+pub(crate) fn with_a_whole_journal(
+    ready: &SimVolume,
+    fits: impl Fn(&SimVolume) -> bool,
+) -> SimVolume {
+    for n in 1..500 {
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
+        assert!(repair(&instance).is_err(), "no journal was whole");
+        instance.abandon();
+        drop(instance);
+        let after = volume.crash(&Crash::KeepAll);
+        // The first sector is written last.
+        let is_whole = after.exists(Path::new(JOURNAL)).unwrap()
+            && read(&after, JOURNAL).starts_with(b"FURROWR");
+        if is_whole && fits(&after) {
+            return after;
+        }
+    }
+    panic!("no journal was whole")
 }
 
 /// All files beside the database, with their bytes.

@@ -1,11 +1,9 @@
 //! What a repair in EMERGENCY does with a log that it gives up: it is kept as a copy, and it is given up only
 //! if it cannot be read twice.
 
-#![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
-
 use crate::emergency_log::{
-    LOG, committed, enter, files, in_use, is_all_committed, machines, prove_untouched, put, read,
-    repair, state,
+    JOURNAL, LOG, committed, enter, files, in_use, is_all_committed, machines, prove_untouched,
+    put, read, repair, state, with_a_whole_journal,
 };
 use crate::repair_crash::{findings, start};
 use furrow_engine::DatabaseState;
@@ -14,7 +12,6 @@ use furrow_io::{SimVolume, Volume};
 use std::path::Path;
 
 const COPY: &str = "d/l.ldf.lost";
-const JOURNAL: &str = "d/p.mdf_MSSQL_REPAIR";
 
 /// A machine whose log is no log: its first page is lost.
 fn with_damaged_log() -> SimVolume {
@@ -105,34 +102,13 @@ fn a_log_that_could_not_be_read_once_is_not_given_up() {
     }
 }
 
-/// A machine on which a repair without the log lost its power when its journal was whole, and whose log has
-/// come back since.
-fn interrupted(ready: &SimVolume, log: &[u8]) -> SimVolume {
-    for n in 1..500 {
-        let volume = ready.fork();
-        let instance = start(&volume).unwrap();
-        enter(&instance).unwrap();
-        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
-        assert!(repair(&instance).is_err(), "no journal was whole");
-        instance.abandon();
-        drop(instance);
-        let after = volume.crash(&Crash::KeepAll);
-        let is_whole = after.exists(Path::new(JOURNAL)).unwrap()
-            && read(&after, JOURNAL).starts_with(b"FURROWR");
-        if is_whole && !after.exists(Path::new(LOG)).unwrap() {
-            put(&after, LOG, log);
-            return after;
-        }
-    }
-    panic!("no journal was whole")
-}
-
 #[test]
 fn a_log_that_comes_back_before_its_successor_is_made_is_kept() {
     let ready = in_use();
     let log = read(&ready, LOG);
     ready.remove(Path::new(LOG)).unwrap();
-    let volume = interrupted(&ready, &log);
+    let volume = with_a_whole_journal(&ready, |after| !after.exists(Path::new(LOG)).unwrap());
+    put(&volume, LOG, &log);
     let instance = start(&volume).unwrap();
     assert_eq!(state(&instance), DatabaseState::Online);
     assert_eq!(findings(&instance), Vec::<String>::new());

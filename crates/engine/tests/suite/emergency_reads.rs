@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::emergency_log::{
-    BOOT, LOG, PRIMARY, committed, damage, enter, in_use, is_all_committed, machines, put, read,
-    repair, state, without_images,
+    BOOT, JOURNAL, LOG, PRIMARY, committed, damage, enter, in_use, is_all_committed, machines, put,
+    read, repair, state, with_a_whole_journal, without_images,
 };
 use crate::repair_crash::{findings, start};
 use crate::simulated::{new_volume, spec};
@@ -111,41 +111,17 @@ fn emergency_opens_where_images_cannot_be_looked_for() {
     instance.abandon();
 }
 
-/// A machine on which a repair with the log lost its power when its journal was whole.
-fn interrupted() -> SimVolume {
-    let (_, ready) = machines().swap_remove(0);
-    let path = Path::new("d/p.mdf_MSSQL_REPAIR");
-    for n in 1..500 {
-        let volume = ready.fork();
-        let instance = start(&volume).unwrap();
-        enter(&instance).unwrap();
-        volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).nth(n));
-        assert!(repair(&instance).is_err(), "no journal was whole");
-        instance.abandon();
-        let after = volume.crash(&Crash::KeepAll);
-        // The first sector is written last.
-        if after.exists(path).unwrap()
-            && read(&after, "d/p.mdf_MSSQL_REPAIR").starts_with(b"FURROWR")
-        {
-            return after;
-        }
-    }
-    panic!("no journal was whole")
-}
-
 #[test]
 fn a_journal_without_its_log_says_how_to_go_on() {
-    let volume = interrupted();
+    let (_, ready) = machines().swap_remove(0);
+    let volume = with_a_whole_journal(&ready, |_| true);
     let log = read(&volume, LOG);
     volume.remove(Path::new(LOG)).unwrap();
     let instance = start(&volume).unwrap();
     let refused = instance.reopen_database("Db").map(drop).unwrap_err();
     let text: String = refused.messages().iter().map(|m| m.text.clone()).collect();
     assert!(refused.has(5120) && refused.has(40517), "{text}");
-    assert!(
-        text.contains("d/p.mdf_MSSQL_REPAIR") && text.contains(LOG),
-        "{text}"
-    );
+    assert!(text.contains(JOURNAL) && text.contains(LOG), "{text}");
     furrow_io::write_file(&volume, Path::new(LOG), &log).unwrap();
     drop(instance.reopen_database("Db").unwrap());
     assert!(is_all_committed(&committed(&instance)));

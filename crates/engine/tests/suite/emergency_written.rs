@@ -1,8 +1,8 @@
 //! What a repair in EMERGENCY says, and leaves, where something fails after it was decided.
 
 use crate::emergency_log::{
-    HEADER, LOG, PRIMARY, SECOND, changed, committed, damage, enter, files, is_all_committed,
-    machines, prove_untouched, repair, state,
+    HEADER, JOURNAL, LOG, PRIMARY, SECOND, changed, committed, damage, enter, files,
+    is_all_committed, machines, prove_untouched, repair, state,
 };
 use crate::repair_crash::{fill, findings, start};
 use crate::simulated::{new_volume, spec};
@@ -11,8 +11,6 @@ use furrow_io::Volume;
 use furrow_io::random::seeded;
 use furrow_io::sim::{Effect, Fault, OpKind, Ops};
 use std::path::Path;
-
-const JOURNAL: &str = "d/p.mdf_MSSQL_REPAIR";
 
 #[test]
 fn a_repair_that_is_written_says_so_where_the_database_cannot_be_opened() {

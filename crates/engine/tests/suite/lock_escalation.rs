@@ -4,33 +4,14 @@
 
 use crate::tables_common;
 
-use furrow_engine::{
-    ColumnSpec, EngineError, Isolation, ScanSpec, Session, Table, TableSpec, Timeout,
-};
+use furrow_engine::{EngineError, Isolation, ScanSpec, Session, Table, Timeout};
 use furrow_observe::traceflags::TraceFlag;
 use furrow_txn::lock::LockMode;
 use std::ops::Bound;
 use std::sync::Arc;
-use tables_common::{House, bigint, held, house, i, int, n};
+use tables_common::{House, held, i, n, numbered};
 
 const ROWS: i64 = 8_000;
-
-fn set_up() -> (House, Arc<Table>) {
-    let house = house();
-    let mut session = house.session();
-    let spec = TableSpec::new("t")
-        .column(ColumnSpec::new("id", bigint()).not_null())
-        .column(ColumnSpec::new("v", int()).not_null())
-        .primary_key(["id"]);
-    let table = session.create_table(&spec).unwrap();
-    session.begin().unwrap();
-    for id in 1..=ROWS {
-        session.insert(&table, &[n(id), i(0)]).unwrap();
-    }
-    session.commit().unwrap();
-    drop(session);
-    (house, table)
-}
 
 fn reader(house: &House) -> Session {
     let mut session = house.session();
@@ -64,7 +45,7 @@ fn set(session: &mut Session, table: &Arc<Table>, id: i64) -> Result<bool, Engin
 
 #[test]
 fn a_statement_that_reads_5000_rows_locks_the_table_and_one_that_reads_less_does_not() {
-    let (house, table) = set_up();
+    let (house, table) = numbered(ROWS);
     let mut session = reader(&house);
     read(&mut session, &table, 4_900, |_| {}).unwrap();
     assert_eq!(held(&house, &session, &table), (Some(LockMode::IS), 4_900));
@@ -91,7 +72,7 @@ fn a_statement_that_reads_5000_rows_locks_the_table_and_one_that_reads_less_does
 
 #[test]
 fn where_somebody_is_in_the_way_it_is_tried_again_1250_locks_later() {
-    let (house, table) = set_up();
+    let (house, table) = numbered(ROWS);
     let mut writer = house.session();
     writer.begin().unwrap();
     assert!(set(&mut writer, &table, ROWS).unwrap());
@@ -116,7 +97,7 @@ fn where_somebody_is_in_the_way_it_is_tried_again_1250_locks_later() {
 
 #[test]
 fn changes_escalate_to_exclusive_within_one_statement_and_not_over_many() {
-    let (house, table) = set_up();
+    let (house, table) = numbered(ROWS);
     let mut session = house.session();
     session.begin().unwrap();
     for id in 1..=5_500 {
@@ -142,7 +123,7 @@ fn changes_escalate_to_exclusive_within_one_statement_and_not_over_many() {
 #[test]
 fn trace_flags_1211_and_1224_keep_row_locks() {
     for flag in [TraceFlag::NO_ESCALATION, TraceFlag::NO_ESCALATION_BY_COUNT] {
-        let (house, table) = set_up();
+        let (house, table) = numbered(ROWS);
         house.instance.instruments().trace_flags.set_at_start(flag);
         let mut session = reader(&house);
         read(&mut session, &table, 6_500, |_| {}).unwrap();

@@ -5,29 +5,13 @@
 use crate::tables_common;
 
 use furrow_engine::{
-    ColumnSpec, EngineError, Isolation, LockHints, ReadLock, ScanSpec, Session, Table, TableSpec,
-    Timeout,
+    EngineError, Isolation, LockHints, ReadLock, ScanSpec, Session, Table, Timeout,
 };
 use furrow_io::time::Moment;
 use furrow_txn::lock::LockMode;
 use std::sync::Arc;
 use std::time::Duration;
-use tables_common::{House, bigint, held, house, i, int, n};
-
-fn set_up(rows: i64) -> (House, Arc<Table>) {
-    let house = house();
-    let mut session = house.session();
-    let spec = TableSpec::new("t")
-        .column(ColumnSpec::new("id", bigint()).not_null())
-        .column(ColumnSpec::new("v", int()).not_null())
-        .primary_key(["id"]);
-    let table = session.create_table(&spec).unwrap();
-    for id in 1..=rows {
-        session.insert(&table, &[n(id), i(0)]).unwrap();
-    }
-    drop(session);
-    (house, table)
-}
+use tables_common::{House, held, i, n, numbered};
 
 /// A session in a transaction that does not wait for locks.
 fn begun(house: &House) -> Session {
@@ -65,7 +49,7 @@ fn number<T>(done: Result<T, EngineError>) -> u32 {
 
 #[test]
 fn a_lock_time_out_is_1222_and_costs_the_statement_alone() {
-    let (house, table) = set_up(3);
+    let (house, table) = numbered(3);
     let mut holder = begun(&house);
     set(&mut holder, &table, 1).unwrap();
     let mut waiter = house.session();
@@ -95,7 +79,7 @@ fn a_lock_time_out_is_1222_and_costs_the_statement_alone() {
 
 #[test]
 fn tablock_takes_one_lock_and_readers_share_it() {
-    let (house, table) = set_up(20);
+    let (house, table) = numbered(20);
     let mut first = begun(&house);
     first.set_isolation(Isolation::RepeatableRead);
     assert_eq!(
@@ -118,7 +102,7 @@ fn tablock_takes_one_lock_and_readers_share_it() {
 
 #[test]
 fn the_end_of_a_scan_under_tablock_leaves_what_others_of_its_session_go_by() {
-    let (house, table) = set_up(3);
+    let (house, table) = numbered(3);
     let mut session = begun(&house);
     let whole = ScanSpec {
         hints: LockHints::table(),
@@ -142,7 +126,7 @@ fn the_end_of_a_scan_under_tablock_leaves_what_others_of_its_session_go_by() {
 
 #[test]
 fn tablockx_and_changes_under_tablock_keep_everybody_out() {
-    let (house, table) = set_up(20);
+    let (house, table) = numbered(20);
     for exclusive in [true, false] {
         let mut owner = begun(&house);
         if exclusive {
@@ -171,7 +155,7 @@ fn tablockx_and_changes_under_tablock_keep_everybody_out() {
 
 #[test]
 fn updlock_and_xlock_keep_their_rows_at_any_level() {
-    let (house, table) = set_up(5);
+    let (house, table) = numbered(5);
     for (lock, reader_passes) in [(ReadLock::Update, true), (ReadLock::Exclusive, false)] {
         let mut owner = begun(&house);
         let hints = LockHints {
@@ -196,7 +180,7 @@ fn updlock_and_xlock_keep_their_rows_at_any_level() {
 
 #[test]
 fn holdlock_guards_what_is_not_there() {
-    let (house, table) = set_up(5);
+    let (house, table) = numbered(5);
     let mut owner = begun(&house);
     let none = owner.hinted(LockHints::hold(), |s| {
         s.get(&table, &[n(50)]).map(|r| r.is_none())
@@ -211,7 +195,7 @@ fn holdlock_guards_what_is_not_there() {
 
 #[test]
 fn readpast_leaves_out_what_others_have_locked_and_nolock_reads_it() {
-    let (house, table) = set_up(6);
+    let (house, table) = numbered(6);
     let mut writer = begun(&house);
     set(&mut writer, &table, 2).unwrap();
     writer

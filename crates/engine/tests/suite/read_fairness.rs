@@ -4,33 +4,20 @@
 
 use crate::tables_common;
 
-use furrow_engine::{ColumnSpec, EngineError, ReadLock, ScanSpec, Session, Table, TableSpec};
+use furrow_engine::{EngineError, ReadLock, ScanSpec, Session, Table};
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_io::thread;
 use furrow_io::time::{Moment, sleep};
 use furrow_txn::lock::{LockRow, LockStatus};
 use std::sync::Arc;
 use std::time::Duration;
-use tables_common::{House, bigint, held, house, i, int, n};
+use tables_common::{House, held, n, numbered};
 
 /// Writers that follow each other.
 const WRITERS: i32 = 6;
 /// Commits that the reader waits for: that of the writer that it finds there, and that of the one which was
 /// granted the lock together with the reader's first request.
 const BEFORE_READER: i32 = 2;
-
-fn set_up() -> (House, Arc<Table>) {
-    let house = house();
-    let mut session = house.session();
-    let spec = TableSpec::new("t")
-        .column(ColumnSpec::new("id", bigint()).not_null())
-        .column(ColumnSpec::new("v", int()).not_null())
-        .primary_key(["id"]);
-    let table = session.create_table(&spec).unwrap();
-    session.insert(&table, &[n(1), i(0)]).unwrap();
-    drop(session);
-    (house, table)
-}
 
 /// A scan of all rows by these locks.
 fn scanned(
@@ -72,7 +59,7 @@ fn until_waits(house: &House, session: i32, done: impl Fn() -> bool) {
 fn commits_before(
     read: impl Fn(&mut Session, &Arc<Table>) -> Result<Vec<i32>, EngineError> + Sync,
 ) -> i32 {
-    let (house, table) = set_up();
+    let (house, table) = numbered(1);
     let got = AtomicBool::new(false);
     let mut reader = house.session();
     let reader_id = reader.id();
@@ -87,12 +74,7 @@ fn commits_before(
             if got.load(Ordering::SeqCst) {
                 return commits;
             }
-            let next = house.session();
-            let next_id = next.id();
-            let next = s.spawn(|| locked(next, &table));
-            until_waits(&house, next_id, || false);
-            writer.commit().unwrap();
-            writer = next.join().unwrap();
+            writer = followed(writer, &house, &table);
         }
         drop(writer);
         WRITERS
@@ -107,6 +89,18 @@ fn locked(mut session: Session, table: &Arc<Table>) -> Session {
     session
 }
 
+/// Commits a writer once the next one waits for its row; the next one.
+fn followed(mut writer: Session, house: &House, table: &Arc<Table>) -> Session {
+    let next = house.session();
+    let next_id = next.id();
+    thread::scope(|s| {
+        let next = s.spawn(|| locked(next, table));
+        until_waits(house, next_id, || false);
+        writer.commit().unwrap();
+        next.join().unwrap()
+    })
+}
+
 #[test]
 fn a_reader_of_a_row_waits_for_a_bounded_number_of_writers() {
     let by_key = commits_before(looked_up);
@@ -117,7 +111,7 @@ fn a_reader_of_a_row_waits_for_a_bounded_number_of_writers() {
 
 #[test]
 fn a_reader_that_has_waited_holds_no_lock_of_the_row() {
-    let (house, table) = set_up();
+    let (house, table) = numbered(1);
     let mut reader = house.session();
     let reader_id = reader.id();
     reader.begin().unwrap();
@@ -129,12 +123,7 @@ fn a_reader_that_has_waited_holds_no_lock_of_the_row() {
         });
         for _ in 0..BEFORE_READER {
             until_waits(&house, reader_id, || false);
-            let next = house.session();
-            let next_id = next.id();
-            let next = s.spawn(|| locked(next, &table));
-            until_waits(&house, next_id, || false);
-            writer.commit().unwrap();
-            writer = next.join().unwrap();
+            writer = followed(writer, &house, &table);
         }
         drop(writer);
         reading.join().unwrap()

@@ -4,7 +4,8 @@
 #![expect(unreachable_pub, reason = "each test uses its part")]
 
 use furrow_engine::{
-    Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session, Table,
+    ColumnSpec, Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session,
+    Table, TableSpec,
 };
 use furrow_io::{MemoryVolume, Volume};
 use furrow_txn::lock::{LockMode, LockStatus, Resource};
@@ -170,4 +171,22 @@ pub fn held(house: &House, session: &Session, table: &Table) -> (Option<LockMode
     let whole = mine.clone().find(|row| row.resource == object);
     let fine = mine.filter(|row| row.resource.is_fine()).count();
     (whole.map(|row| row.mode), fine)
+}
+
+/// Rows 1 to `rows` of a table with the value 0 each.
+pub fn numbered(rows: i64) -> (House, Arc<Table>) {
+    let house = house();
+    let mut session = house.session();
+    let spec = TableSpec::new("t")
+        .column(ColumnSpec::new("id", bigint()).not_null())
+        .column(ColumnSpec::new("v", int()).not_null())
+        .primary_key(["id"]);
+    let table = session.create_table(&spec).unwrap();
+    session.begin().unwrap();
+    for id in 1..=rows {
+        session.insert(&table, &[n(id), i(0)]).unwrap();
+    }
+    session.commit().unwrap();
+    drop(session);
+    (house, table)
 }
