@@ -3,8 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
 use furrow_check::{Options, repair};
-use furrow_datafile::{MemoryFiles, PageSource};
-use furrow_format::{Page, PageId, PageNo, PageType, stamp_checksum};
+use furrow_datafile::{Database, MemoryFiles, PageSource, Pages};
+use furrow_format::catalog::{DatabaseFile, SYSPRUFILES};
+use furrow_format::{FileId, Page, PageBuf, PageId, PageNo, PageType, stamp_checksum};
 use furrow_io::random::test_seed;
 use furrow_io::{Access, Open, SystemVolume, Volume};
 use furrow_soak::check::databases::{Made, make};
@@ -114,6 +115,47 @@ fn a_page_of_a_heap_with_a_type_of_no_table_is_given_up_once_and_for_all() {
         }
     }
     assert!(tried > 7, "{tried} pages");
+}
+
+/// A row of sysprufiles whose bit for variable columns is lost has no path: no file could be opened by it.
+#[test]
+fn a_file_whose_row_lost_its_names_gets_them_from_its_header() {
+    let unit = SYSPRUFILES.unit_id();
+    let mut tried = 0;
+    for seed in 1..5 {
+        let made = make(seed).unwrap();
+        let pages = (0..).zip(made.files.pages(FileId(1)));
+        let of_rows = |page: &PageBuf| {
+            let view = Page::new(page);
+            view.unit() == unit && view.page_type() == PageType::Data
+        };
+        for (number, page) in pages.filter(|(_, page)| of_rows(page)) {
+            for slot in 0..Page::new(page).slot_count() {
+                let mut files = made.files.clone();
+                let pages = files.pages_mut(FileId(1)).unwrap();
+                let page: &mut PageBuf = pages.get_mut(number).unwrap();
+                let start = usize::from(Page::new(page).slot_offset(slot).unwrap());
+                page[start] ^= 0x20;
+                stamp_checksum(page);
+                let repaired = repair(&files, &Options::default(), (None, None)).unwrap();
+                let left = repaired.left.first().map(ToString::to_string);
+                assert_eq!(left, None, "seed {seed}, row {slot}");
+                for (id, page) in &repaired.pages {
+                    let pages = files.pages_mut(id.file).unwrap();
+                    *pages.get_mut(id.page.0 as usize).unwrap() = **page;
+                }
+                let pages = Pages::new(&files);
+                let database = Database::open(&pages).unwrap();
+                let named = |f: &DatabaseFile| !f.lname.is_empty() && !f.pname.is_empty();
+                assert!(
+                    database.files().iter().all(named),
+                    "seed {seed}, row {slot}"
+                );
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 7, "{tried} rows");
 }
 
 fn samples() -> Vec<PathBuf> {

@@ -146,9 +146,11 @@ impl Work<'_> {
         });
     }
 
-    /// Data files that are there, by their headers; the log, by the older list of files.
+    /// Data files that are there, by their headers; the log, by the older list of files. A row that has lost
+    /// its names is as good as none.
     fn lost_files(&mut self) {
-        let known: Vec<DatabaseFile> = self.store.all();
+        let mut known: Vec<DatabaseFile> = self.store.all();
+        known.retain(|row| !row.lname.is_empty() && !row.pname.is_empty());
         let is_known = |id: i32| known.iter().any(|row| row.fileid == id);
         for (file, header) in self.files.iter().zip(self.headers) {
             let Some(header) = header.as_ref().filter(|_| !is_known(file.id.0.into())) else {
