@@ -108,14 +108,22 @@ impl Instance {
         Ok(())
     }
 
-    /// The family of a database that is RESTORING, as its primary file says.
+    /// The family of a database that is RESTORING, as its primary file says; 4320 where the restore of that
+    /// file did not come as far as the boot page.
     pub fn restoring_family(&self, name: &str) -> Result<Guid, EngineError> {
         let listed = self.shared.list.lock().named(name).cloned();
         let listed = listed.ok_or_else(|| EngineError::refused(3118, &[name.into()]))?;
         let path = listed.paths.first().cloned().unwrap_or_default();
         let file = self.shared.volume.open(&path, Open::ReadOnly, Access::Data);
         let file = file.map_err(|e| open_error(&path, &e))?;
-        Ok(read_boot(&*file, &path)?.0.family)
+        let boot = read_boot(&*file, &path).map(|(boot, _)| boot);
+        let begun = |plan: &&FilePlan| boot.is_err() && plan.id == 1;
+        if let Some(plan) = listed.layout.iter().find(begun)
+            && header_in(&*file)?.is_none()
+        {
+            return Err(EngineError::refused(4320, &[plan.name.as_str().into()]));
+        }
+        Ok(boot?.family)
     }
 
     /// Begins to restore the files `chosen` of a backup into a database that is RESTORING. 3116 of a backup
