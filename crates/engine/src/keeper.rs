@@ -33,6 +33,7 @@ use furrow_pool::CheckpointOptions;
 use furrow_recovery::{Checkpoint, RecoveryError, checkpoint, last_checkpoint, truncate};
 use furrow_tables::{EngineError, StateCell};
 use furrow_txn::{LogRelief, Store};
+use std::path::Path;
 use std::sync::{Arc, Weak};
 
 /// Growths that take longer are reported in the error log.
@@ -66,6 +67,13 @@ pub(crate) struct Keeper {
     checkpoints: AtomicU64,
     /// When the last checkpoint ended.
     last: Mutex<Option<(Moment, Checkpoint)>>,
+}
+
+/// Bytes by which MAXSIZE lets a log of so many grow.
+fn growth_limit(entry: &LogEntry, size: u64) -> u64 {
+    entry.max_pages.map_or(u64::MAX, |max| {
+        (u64::from(max) * PAGE_SIZE as u64).saturating_sub(size)
+    })
 }
 
 impl Keeper {
@@ -237,13 +245,23 @@ impl Keeper {
         LogError::Full(reason)
     }
 
+    /// Bytes by which a log of so many may still grow: by its settings, and by what is free on its volume.
+    pub(crate) fn log_growth_bytes(&self, size: u64) -> u64 {
+        let entry = self.log_entry();
+        if entry.growth == FileGrowth::None {
+            return 0;
+        }
+        let dir = entry.path.parent().unwrap_or(Path::new(""));
+        let space = self.shared.volume.space(dir);
+        let free = space.map_or(0, |space| space.free_bytes);
+        growth_limit(&entry, size).min(free)
+    }
+
     /// Grows the log by its growth setting, at least by `wanted` bytes; `false` when it may not or cannot.
     fn grow_log(&self, store: &Store, wanted: u64) -> Result<bool, LogError> {
         let entry = self.log_entry();
         let size = store.log().file().len_bytes()?;
-        let room = entry.max_pages.map_or(u64::MAX, |max| {
-            (u64::from(max) * PAGE_SIZE as u64).saturating_sub(size)
-        });
+        let room = growth_limit(&entry, size);
         let step = match entry.growth {
             FileGrowth::None => return Ok(false),
             FileGrowth::Pages(pages) => u64::from(pages) * PAGE_SIZE as u64,

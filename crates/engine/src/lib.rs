@@ -56,8 +56,8 @@ mod threads;
 
 pub use alter::{FileChange, Shrink, Shrunk};
 pub use backup::{
-    BackupFacts, BackupScope, BackupSource, LogGauge, MOST_RESTORED_PAGES, PageRestore, PageSource,
-    SourceFile, StopPoint, StopSearch, page_of_text,
+    BackupFacts, BackupScope, BackupSource, MOST_RESTORED_PAGES, PageRestore, PageSource,
+    SourceFile, StopPoint, StopSearch, WriterCounts, WriterGauge, page_of_text,
 };
 pub use checking::{Checked, SnapshotInfo};
 pub use database::{ClientSink, Database, Session};

@@ -1,8 +1,8 @@
 //! How fast a backup reads: at the rate of THROTTLE, at one that spares writers, or as fast as it can.
 
 pub(super) use super::tuner::Flow;
-use super::tuner::{Answer, Seen, Tuner};
-use furrow_engine::LogGauge;
+use super::tuner::{Grant, Sample, Tuner};
+use furrow_engine::WriterGauge;
 use furrow_io::sync::Mutex;
 use furrow_io::time::{Duration, Moment, sleep};
 
@@ -10,9 +10,6 @@ use furrow_io::time::{Duration, Moment, sleep};
 const LOOK_US: u64 = 20_000;
 /// Time that may be made up for: a device that paused is not followed by a burst.
 const SLACK_US: u64 = 100_000;
-
-/// A log that is used to this share is held for no longer than needed: the backup is not paced.
-const SHORT_PERCENT: f64 = 75.0;
 
 /// Paces what a backup reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -37,7 +34,7 @@ pub(super) struct Pacer {
 enum Rate {
     Unlimited,
     Fixed(Mutex<Fixed>),
-    Tuned(Mutex<Tuner>, LogGauge),
+    Tuned(Mutex<Tuner>, WriterGauge),
 }
 
 #[derive(Debug)]
@@ -49,26 +46,26 @@ struct Fixed {
 
 impl Fixed {
     /// Whether so many bytes may be read, now being `now_us`.
-    fn ask(&mut self, bytes: usize, now_us: u64) -> Answer {
+    fn grant(&mut self, bytes: usize, now_us: u64) -> Grant {
         let due = self.used_until_us.max(now_us.saturating_sub(SLACK_US));
         if due > now_us {
-            return Answer::AskAt(due);
+            return Grant::AskAt(due);
         }
         self.used_until_us = due + bytes as u64 * 1_000_000 / self.bytes_per_s;
-        Answer::Read(bytes)
+        Grant::Read(bytes)
     }
 }
 
 impl Pacer {
-    /// `log` is that of a database that may have writers.
-    pub(super) fn new(throttle: Throttle, log: Option<LogGauge>) -> Pacer {
-        let rate = match (throttle, log) {
+    /// `writers` are those of a database that may have any.
+    pub(super) fn new(throttle: Throttle, writers: Option<WriterGauge>) -> Pacer {
+        let rate = match (throttle, writers) {
             (Throttle::MbPerS(mb_per_s), _) => Rate::Fixed(Mutex::new(Fixed {
                 bytes_per_s: (u64::from(mb_per_s) << 20).max(1),
                 used_until_us: 0,
             })),
-            (Throttle::Writers, Some(log)) => {
-                Rate::Tuned(Mutex::new(Tuner::new(log.writes())), log)
+            (Throttle::Writers, Some(writers)) => {
+                Rate::Tuned(Mutex::new(Tuner::new(writers.counts())), writers)
             }
             (Throttle::Writers, None) | (Throttle::Off, _) => Rate::Unlimited,
         };
@@ -78,23 +75,29 @@ impl Pacer {
         }
     }
 
-    fn ask(&self, bytes: usize, now_us: u64, flow: impl Fn() -> Flow) -> Answer {
+    fn grant(&self, bytes: usize, flow: impl Fn() -> Flow) -> (Grant, u64) {
+        let now_us = || self.begun.elapsed_us();
         match &self.rate {
-            Rate::Unlimited => Answer::Read(bytes),
-            Rate::Fixed(fixed) => fixed.lock().ask(bytes, now_us),
-            Rate::Tuned(tuner, log) => {
-                let seen = Seen {
-                    now_us,
-                    writes: log.writes(),
+            Rate::Unlimited => (Grant::Read(bytes), 0),
+            Rate::Fixed(fixed) => {
+                let now_us = now_us();
+                (fixed.lock().grant(bytes, now_us), now_us)
+            }
+            Rate::Tuned(tuner, writers) => {
+                // The sample is taken within the lock: one of before a pause must not end it.
+                let mut tuner = tuner.lock();
+                let sample = Sample {
+                    now_us: now_us(),
+                    counts: writers.counts(),
                     flow: flow(),
                 };
-                let is_short = || log.used_percent() > SHORT_PERCENT;
-                tuner.lock().ask(bytes, &seen, is_short)
+                let log_used = || writers.log_used_percent();
+                (tuner.grant(bytes, &sample, log_used), sample.now_us)
             }
         }
     }
 
-    /// Waits until some of so many bytes may be read, or until `ended`; how many.
+    /// Waits until some of so many bytes of pages may be read, or until `ended`; how many.
     pub(super) fn take(
         &self,
         bytes: usize,
@@ -102,16 +105,29 @@ impl Pacer {
         ended: impl Fn() -> bool,
     ) -> usize {
         loop {
-            let now = self.begun.elapsed_us();
-            match self.ask(bytes, now, &flow) {
-                Answer::Read(some) => return some,
-                Answer::AskAt(_) if ended() => return bytes,
-                Answer::AskAt(at) => {
-                    let wait_us = at.saturating_sub(now).min(LOOK_US);
+            let (grant, now_us) = self.grant(bytes, &flow);
+            match grant {
+                Grant::Read(some) => return some,
+                Grant::AskAt(_) if ended() => return bytes,
+                Grant::AskAt(at) => {
+                    let wait_us = at.saturating_sub(now_us).min(LOOK_US);
                     sleep(Duration::from_micros(wait_us));
                 }
             }
         }
+    }
+
+    /// The same of bytes of the log, which are not held back for writers: they make more of it meanwhile.
+    pub(super) fn take_log(&self, bytes: usize, ended: impl Fn() -> bool) -> usize {
+        match &self.rate {
+            Rate::Tuned(..) => bytes,
+            Rate::Unlimited | Rate::Fixed(_) => self.take(bytes, Flow::default, ended),
+        }
+    }
+
+    /// Whether writers are spared.
+    pub(super) fn spares_writers(&self) -> bool {
+        matches!(self.rate, Rate::Tuned(..))
     }
 }
 
@@ -119,39 +135,44 @@ impl Pacer {
 mod tests {
     use super::*;
 
-    fn ask(pacer: &Pacer, bytes: usize, now_us: u64) -> Answer {
-        pacer.ask(bytes, now_us, Flow::default)
-    }
-
     #[test]
     fn bytes_are_given_out_at_the_rate_and_a_pause_is_not_made_up_for() {
-        let pacer = Pacer::new(Throttle::MbPerS(1), None);
+        let mut fixed = Fixed {
+            bytes_per_s: 1 << 20,
+            used_until_us: 0,
+        };
         let quarter = 256 << 10;
-        let read = Answer::Read(quarter);
-        assert_eq!(ask(&pacer, quarter, 0), read);
-        assert_eq!(ask(&pacer, quarter, 0), Answer::AskAt(250_000));
-        assert_eq!(ask(&pacer, quarter, 250_000), read);
-        assert_eq!(ask(&pacer, quarter, 400_000), Answer::AskAt(500_000));
+        let read = Grant::Read(quarter);
+        assert_eq!(fixed.grant(quarter, 0), read);
+        assert_eq!(fixed.grant(quarter, 0), Grant::AskAt(250_000));
+        assert_eq!(fixed.grant(quarter, 250_000), read);
+        assert_eq!(fixed.grant(quarter, 400_000), Grant::AskAt(500_000));
         // Ten seconds later a tenth of a second is made up for.
-        assert_eq!(ask(&pacer, quarter, 10_000_000), read);
-        assert_eq!(ask(&pacer, quarter, 10_000_000), Answer::AskAt(10_150_000));
+        assert_eq!(fixed.grant(quarter, 10_000_000), read);
+        assert_eq!(fixed.grant(quarter, 10_000_000), Grant::AskAt(10_150_000));
     }
 
     #[test]
     fn a_wait_ends_when_the_backup_does() {
         let pacer = Pacer::new(Throttle::MbPerS(1), None);
         assert_eq!(pacer.take(1 << 30, Flow::default, || false), 1 << 30);
+        // Seventeen minutes are left of what was given out.
         assert_eq!(pacer.take(1, Flow::default, || true), 1);
-        assert!(pacer.begun.elapsed_us() < 1_000_000);
+        assert_eq!(pacer.take_log(1, || true), 1);
     }
 
     #[test]
     fn without_a_limit_nothing_waits() {
         for throttle in [Throttle::Off, Throttle::Writers] {
             let pacer = Pacer::new(throttle, None);
-            let read = Answer::Read(1 << 30);
-            let unpaced = (0..100).all(|_| ask(&pacer, 1 << 30, 1) == read);
-            assert!(unpaced, "{throttle:?}");
+            let never = || unreachable!("nothing waits");
+            for _ in 0..100 {
+                assert_eq!(
+                    pacer.take(1 << 30, Flow::default, never),
+                    1 << 30,
+                    "{throttle:?}"
+                );
+            }
         }
     }
 }

@@ -46,6 +46,8 @@ pub(super) struct Pipeline<'a> {
     packers_left: AtomicU64,
     error: Mutex<Option<BackupError>>,
     pacer: Pacer,
+    /// Readers that have pages in hand: those that do not wait for a buffer or for the pacer.
+    busy_readers: AtomicU64,
     /// Chunks that were sent, and bytes of pages and log in those that are written.
     sent: AtomicU64,
     written: AtomicU64,
@@ -74,7 +76,7 @@ impl Pipeline<'_> {
         target: &mut Target,
         listener: &mut dyn Listener,
     ) -> Result<(SetInfo, BackupSource), BackupError> {
-        let log = source.log_gauge();
+        let writers = source.writer_gauge();
         let producer = Producer::new(source, info)?;
         let packs = request.codec != crate::media::Codec::None;
         let stripes = request.devices.len();
@@ -97,7 +99,8 @@ impl Pipeline<'_> {
             packed_buffers,
             packers_left: AtomicU64::new(worker_count() as u64),
             error: Mutex::new(None),
-            pacer: Pacer::new(request.throttle, log),
+            pacer: Pacer::new(request.throttle, writers),
+            busy_readers: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             written: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
@@ -237,21 +240,50 @@ impl Pipeline<'_> {
         self.changed.notify_all();
     }
 
-    /// Waits before some of so many bytes are read, as THROTTLE demands; how many. A backup that fails ends
-    /// the wait.
+    /// Waits before some of so many bytes of pages are read, as THROTTLE demands; how many. A backup that
+    /// fails ends the wait.
     pub(super) fn pace(&self, bytes: usize) -> usize {
         let ended = || self.error.lock().is_some();
-        self.pacer.take(bytes, || self.flow(), ended)
+        self.idle(|| self.pacer.take(bytes, || self.flow(), ended))
+    }
+
+    /// The same before bytes of the log are read.
+    pub(super) fn pace_log(&self, bytes: usize) -> usize {
+        let ended = || self.error.lock().is_some();
+        self.pacer.take_log(bytes, ended)
+    }
+
+    /// A reader that waits has nothing in hand.
+    fn idle<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.busy_readers.fetch_sub(1, Ordering::AcqRel);
+        let waited = wait();
+        self.busy_readers.fetch_add(1, Ordering::AcqRel);
+        waited
+    }
+
+    /// Counts a reader while it reads.
+    pub(super) fn as_reader<T>(&self, read: impl FnOnce() -> T) -> T {
+        self.busy_readers.fetch_add(1, Ordering::AcqRel);
+        let done = read();
+        let before = self.busy_readers.fetch_sub(1, Ordering::AcqRel);
+        debug_assert!(before > 0, "a reader is counted once");
+        done
     }
 
     /// What has left the pipeline, and whether anything is in it.
     fn flow(&self) -> Flow {
-        // In this order: what is sent meanwhile counts as in it.
+        // In this order: what is read or sent meanwhile counts as in it.
         let written = self.written.load(Ordering::Acquire);
+        let is_read = self.busy_readers.load(Ordering::Acquire) > 0;
         Flow {
             written_bytes: self.written_bytes.load(Ordering::Relaxed),
-            is_empty: written >= self.sent.load(Ordering::Acquire),
+            is_empty: !is_read && written >= self.sent.load(Ordering::Acquire),
         }
+    }
+
+    /// An empty buffer for a reader of pages; `None` when the backup has failed.
+    pub(super) fn page_buffer(&self) -> Option<AlignedBuf> {
+        self.idle(|| self.buffer())
     }
 
     /// An empty buffer; `None` when the backup has failed.
@@ -299,6 +331,9 @@ impl Pipeline<'_> {
     }
 
     fn pack(&self) {
+        if self.pacer.spares_writers() {
+            thread::lower_priority();
+        }
         let mut packer = match Packer::new(self.request.codec) {
             Ok(packer) => packer,
             Err(e) => return self.fail(BackupError::of_media("".as_ref(), &e)),

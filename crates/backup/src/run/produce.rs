@@ -177,7 +177,7 @@ impl Producer {
             .collect();
         let readers = parts.iter().flat_map(|parts| [parts; READERS]);
         let read = |parts| {
-            if let Err(error) = self.read_parts(pipeline, parts, 0) {
+            if let Err(error) = pipeline.as_reader(|| self.read_parts(pipeline, parts, 0)) {
                 pipeline.fail(error);
             }
         };
@@ -206,7 +206,7 @@ impl Producer {
         parts: &Mutex<Parts<'a, impl Extents<'a>>>,
         round: u32,
     ) -> Result<(), BackupError> {
-        while let Some(buffer) = pipeline.buffer() {
+        while let Some(buffer) = pipeline.page_buffer() {
             let limit = pipeline.request.transfer_bytes;
             let taken = parts.lock().take((limit / PAGE_SIZE) as u32)?;
             if taken.is_empty() {
@@ -234,10 +234,15 @@ impl Producer {
             first: first.page.0,
             count: pages,
         };
+        let round = filling.header.round;
         let bytes = filling.add(run, pages as usize * PAGE_SIZE);
         let (mut at, mut rest) = (first, &mut *bytes);
         while !rest.is_empty() {
-            let now = pipeline.pace(rest.len());
+            let now = match round {
+                0 => pipeline.pace(rest.len()),
+                // Pages that the log asks for go with it.
+                _ => pipeline.pace_log(rest.len()),
+            };
             let (piece, later) = rest.split_at_mut(now);
             self.source.read(at, piece)?;
             at.page.0 += (now / PAGE_SIZE) as u32;
@@ -310,7 +315,8 @@ impl Producer {
             let of = source(first.file)?;
             Some(Ok(Part { of, first, pages }))
         });
-        self.read_parts(pipeline, &Mutex::new(Parts::new(needed)), round)
+        let parts = Mutex::new(Parts::new(needed));
+        pipeline.as_reader(|| self.read_parts(pipeline, &parts, round))
     }
 
     /// Fills in what is known when all is read.
@@ -363,7 +369,7 @@ fn add_block(pipeline: &Pipeline<'_>, block: &LogBlock, filling: &mut Option<Fil
     };
     let mut rest = block.bytes.len();
     while rest > 0 {
-        rest -= pipeline.pace(rest);
+        rest -= pipeline.pace_log(rest);
     }
     let place = chunk.add(run, block.bytes.len());
     place.copy_from_slice(&block.bytes);

@@ -39,5 +39,5 @@ pub(crate) use chain::chain_of;
 pub use origin::SourceFile;
 pub(crate) use origin::{ClosedDatabase, Origin};
 pub use page_restore::{MOST_RESTORED_PAGES, PageRestore, PageSource, page_of_text};
-pub use source::{BackupFacts, BackupScope, BackupSource, LogGauge};
+pub use source::{BackupFacts, BackupScope, BackupSource, WriterCounts, WriterGauge};
 pub use stop::{StopPoint, StopSearch};

@@ -148,22 +148,45 @@ impl Database {
     }
 }
 
-/// The log of a database as a backup beside writers looks at it.
+/// What a backup sees of those who write to the database meanwhile.
 #[derive(Debug)]
-pub struct LogGauge {
-    stats: Arc<FileStats>,
-    store: Arc<Store>,
+pub struct WriterGauge {
+    log: Arc<FileStats>,
+    database: Arc<Database>,
 }
 
-impl LogGauge {
-    /// Writes of the log since the database was opened, and the microseconds that they took.
-    pub fn writes(&self) -> (u64, u64) {
-        self.stats.total(IoKind::Write)
+/// Counts of what writers did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct WriterCounts {
+    /// Transactions that changed something and committed.
+    pub commits: u64,
+    /// Writes of the log that ended.
+    pub log_writes: u64,
+    /// The microseconds that they took.
+    pub log_write_us: u64,
+    /// Writes of the log under way now.
+    pub pending: u64,
+}
+
+impl WriterGauge {
+    /// The counts since the database was opened.
+    pub fn counts(&self) -> WriterCounts {
+        let (log_writes, log_write_us) = self.log.total(IoKind::Write);
+        WriterCounts {
+            commits: self.database.store.active.committed(),
+            log_writes,
+            log_write_us,
+            pending: self.log.pending(IoKind::Write),
+        }
     }
 
-    /// The share of the log that cannot be reused now, in percent. The backup itself holds log.
-    pub fn used_percent(&self) -> f64 {
-        self.store.log().usage().used_percent()
+    /// The share of the log that cannot be reused now or is promised, in percent of what the log can grow to.
+    /// The backup itself holds log.
+    pub fn log_used_percent(&self) -> f64 {
+        let usage = self.database.store.log().usage();
+        let room = self.database.keeper.log_growth_bytes(usage.total_bytes);
+        let most = usage.total_bytes.saturating_add(room).max(1);
+        (usage.used_bytes + usage.promised_bytes) as f64 / most as f64 * 100.0
     }
 }
 
@@ -229,13 +252,13 @@ impl BackupSource {
 
     /// What shows how writers fare beside a database backup; `None` of a log backup, and of a database that
     /// is not open.
-    pub fn log_gauge(&self) -> Option<LogGauge> {
+    pub fn writer_gauge(&self) -> Option<WriterGauge> {
         let db = self.database().filter(|_| !self.is_log())?;
         // The log has number 2 in every database.
-        let stats = db.shared.instruments.files.get(db.id().0, 2)?;
-        Some(LogGauge {
-            stats,
-            store: Arc::clone(&db.store),
+        let log = db.shared.instruments.files.get(db.id().0, 2)?;
+        Some(WriterGauge {
+            log,
+            database: Arc::clone(db),
         })
     }
 

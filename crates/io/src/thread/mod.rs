@@ -32,9 +32,31 @@ pub fn available_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
+/// Lets this thread have less of the processors than others that want them, until it ends: a third of what they
+/// get. Where the system knows no priorities of threads, nothing changes.
+pub fn lower_priority() {
+    // POSIX has `nice` for the process; on Linux it is the calling thread's. It can only fail for want of a
+    // right to be raised.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(5);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_lower_priority_is_that_of_one_thread() {
+        let own = || rustix::process::nice(0).unwrap();
+        let before = own();
+        let other = std::thread::spawn(move || {
+            lower_priority();
+            own()
+        });
+        assert_eq!(other.join().unwrap(), (before + 5).min(19));
+        assert_eq!(own(), before);
+    }
 
     #[test]
     fn a_thread_s_stack_gets_less_with_each_call() {
