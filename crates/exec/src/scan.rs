@@ -278,22 +278,20 @@ impl ScanPlan {
         let Some(index) = self.table.indexes().get(self.index) else {
             return;
         };
-        let Some(db) = cx.server.instance().database_by_id(self.db) else {
-            return;
-        };
-        let usage = cx.server.usage();
         let in_range = self.low.is_some() || self.high.is_some();
         let what = match in_range || !self.equal.is_empty() {
             true => Use::Seek,
             false => Use::Scan,
         };
-        usage.count(&db, name_of(self.db.0, &self.table, index), what);
+        let name = name_of(self.db.0, &self.table, index);
+        cx.count_use(self.db, name, what);
         let base = self.table.indexes().first().filter(|_| {
             let leads_on = index.kind() == IndexKind::Nonclustered;
             leads_on && !self.covered
         });
         if let Some(base) = base {
-            usage.count(&db, name_of(self.db.0, &self.table, base), Use::Lookup);
+            let name = name_of(self.db.0, &self.table, base);
+            cx.count_use(self.db, name, Use::Lookup);
         }
     }
 
