@@ -4,10 +4,10 @@
 //! when they change. Fields that change with each statement are atomic. The others are behind a lock that a
 //! thread holds for the access only.
 
-use crate::query_stats::SHORT_NS;
+use crate::clock::{Reading, SHORT_NS, cpu_ns};
 use furrow_engine::{Canceller, Isolation, Timeout};
+use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
-use furrow_io::{process, random};
 use furrow_observe::task::{PageWork, Task, page_work};
 use furrow_scalar::Settings;
 use furrow_types::Guid;
@@ -205,18 +205,43 @@ commands! {
 }
 
 /// The counters of the thread and the session when a batch began.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Meter {
     thread: PageWork,
     session: PageWork,
     cpu_ns: u64,
-    began: Moment,
+    began: Reading,
 }
 
 impl Meter {
+    /// Before the first batch.
+    pub(crate) fn idle() -> Meter {
+        Meter {
+            thread: PageWork::default(),
+            session: PageWork::default(),
+            cpu_ns: 0,
+            began: Reading::now(),
+        }
+    }
+
     /// The processor time of the thread when the batch began.
     pub fn cpu_ns(&self) -> u64 {
         self.cpu_ns
+    }
+
+    /// When the batch began.
+    pub(crate) fn began(&self) -> Reading {
+        self.began
+    }
+
+    /// The processor time of the batch so far.
+    fn spent_us(&self, now: Moment) -> u64 {
+        let elapsed_ns = now.since_ns(self.began.at);
+        let spent_ns = match elapsed_ns < SHORT_NS {
+            true => elapsed_ns,
+            false => cpu_ns(now).saturating_sub(self.cpu_ns),
+        };
+        spent_ns / 1000
     }
 }
 
@@ -324,17 +349,18 @@ impl Activity {
     /// A batch begins.
     pub fn begin(&self, text: &str) -> Meter {
         self.task.rearm();
+        let began = Reading::now();
         let mut state = self.state.lock();
         state.running = true;
-        state.last_start = WallTime::now();
+        state.last_start = began.wall;
         state.text.clear();
         state.text.push_str(text);
         state.before = self.cost();
         Meter {
             thread: page_work(),
             session: state.before.pages,
-            cpu_ns: process::thread_cpu_ns(),
-            began: Moment::now(),
+            cpu_ns: cpu_ns(began.at),
+            began,
         }
     }
 
@@ -379,22 +405,20 @@ impl Activity {
 
     /// Records the processor time of the batch so far; only its own thread can measure it.
     pub fn note_cpu(&self, meter: &Meter) {
-        let elapsed_ns = meter.began.elapsed_ns();
-        let cpu_ns = match elapsed_ns < SHORT_NS {
-            // A system call would cost a good part of that.
-            true => elapsed_ns,
-            false => process::thread_cpu_ns().saturating_sub(meter.cpu_ns),
-        };
-        let cpu_us = self.state.lock().before.cpu_us + cpu_ns / 1000;
+        let now = Moment::now();
+        let cpu_us = self.state.lock().before.cpu_us + meter.spent_us(now);
         self.spent.cpu_us.store(cpu_us, Ordering::Relaxed);
     }
 
     /// The batch has ended.
     pub fn end(&self, meter: &Meter) {
-        self.note_cpu(meter);
+        let now = Moment::now();
+        let spent_us = meter.spent_us(now);
         let mut state = self.state.lock();
+        let cpu_us = state.before.cpu_us + spent_us;
+        self.spent.cpu_us.store(cpu_us, Ordering::Relaxed);
         state.running = false;
-        state.last_end = WallTime::now();
+        state.last_end = meter.began.wall_at(now);
     }
 
     /// Whether the work under way has to end.

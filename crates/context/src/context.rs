@@ -2,6 +2,7 @@
 //! statement.
 
 use crate::activity::{Meter, Retire, SessionSettings};
+use crate::clock::StatementTime;
 use crate::cursors::Cursors;
 use crate::error::{Result, SqlError};
 use crate::memory::{Memory, check_heap};
@@ -15,13 +16,13 @@ use crate::system::SystemObjects;
 use crate::system_databases::MASTER;
 use crate::temp::Temp;
 use crate::texts::Texts;
+use crate::usage::{IndexName, Use};
 use furrow_engine::{Division, LockWaiter, Table};
 use furrow_format::DatabaseId;
 use furrow_io::random;
-use furrow_io::time::WallTime;
 use furrow_messages::Message;
 use furrow_scalar::{Env, RandState, Settings, Switches};
-use furrow_types::{Date, DateTime2, DateTimeOffset, Time, Value};
+use furrow_types::Value;
 use std::sync::Arc;
 
 /// SET options: switches and numbers.
@@ -135,8 +136,8 @@ pub struct Context {
     pub temp: Temp,
     /// Cursors.
     pub cursors: Cursors,
-    /// The current time for the whole statement.
-    pub now: DateTimeOffset,
+    /// When the statement began: the current time for the whole statement.
+    pub began: StatementTime,
     pub(crate) rand: RandState,
     /// Texts that were parsed earlier.
     pub texts: Texts,
@@ -156,20 +157,6 @@ pub struct Context {
     pub division: Option<Arc<Division>>,
 }
 
-fn moment() -> DateTimeOffset {
-    let at = WallTime::now().civil();
-    let seconds = u64::from(at.hour * 3600 + at.minute * 60 + at.second);
-    let ticks = seconds * 10_000_000 + u64::from(at.microsecond) * 10;
-    let date = Date::from_ymd(at.year.clamp(1, 9999) as u32, at.month, at.day);
-    DateTimeOffset {
-        utc: DateTime2 {
-            date: date.unwrap_or(Date::MAX),
-            time: Time::new(ticks, 7).unwrap_or(Time::MIDNIGHT),
-        },
-        offset_minutes: 0,
-    }
-}
-
 impl Context {
     /// The context of a new connection.
     pub fn new(
@@ -179,6 +166,7 @@ impl Context {
     ) -> Context {
         let seed = random::random_seed().to_le_bytes();
         let [a, b, c, d, ..] = seed;
+        let meter = Meter::idle();
         Context {
             server: Arc::clone(server),
             system_objects,
@@ -197,11 +185,11 @@ impl Context {
             capturing: None,
             temp: Temp::default(),
             cursors: Cursors::default(),
-            now: moment(),
+            began: StatementTime::of(meter.began()),
             rand: RandState::seeded(i32::from_le_bytes([a, b, c, d])),
             texts: Texts::default(),
             memory: Arc::default(),
-            meter: Meter::default(),
+            meter,
             null_eliminated: false,
             made_null: Vec::new(),
             clock: None,
@@ -225,7 +213,7 @@ impl Context {
         helper.set = self.set.clone();
         helper.last = self.last.clone();
         helper.line = self.line;
-        helper.now = self.now;
+        helper.began = self.began;
         helper.memory = Arc::clone(&self.memory);
         helper.division = Some(Arc::clone(division));
         Ok(helper)
@@ -257,7 +245,7 @@ impl Context {
         self.null_eliminated = false;
         self.made_null.clear();
         self.counted.clear();
-        self.now = moment();
+        self.began.begin(self.meter.began());
     }
 
     /// Calls a function that needs the clock and random numbers.
@@ -265,7 +253,7 @@ impl Context {
         let mut random = random::guid_v4;
         let mut env = Env {
             settings: self.set.settings,
-            now: self.now,
+            now: self.began.shown(),
             random: &mut random,
             rand: self.rand,
         };
@@ -298,6 +286,14 @@ impl Context {
             deadlock_priority: self.sessions.deadlock_priority(),
             scalar: self.set.settings,
         });
+    }
+
+    /// Counts that the statement uses an index of a database.
+    pub fn count_use(&mut self, db: DatabaseId, index: IndexName, what: Use) {
+        if let Ok(session) = self.sessions.by_id(db) {
+            let usage = self.server.usage();
+            usage.count(session.database(), index, what, self.began.wall());
+        }
     }
 
     /// The key of a plan that is bound now, besides the names in it.

@@ -22,6 +22,7 @@
 //! lock wait.
 
 pub mod activity;
+pub mod clock;
 pub mod configuration;
 pub mod context;
 pub mod cursors;

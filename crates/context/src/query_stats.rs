@@ -4,13 +4,13 @@
 //! so they add up over all connections and outlive them. DBCC FREEPROCCACHE discards all texts and figures.
 //! When there are too many texts, the half that ran longest ago is discarded.
 //!
-//! Figures are taken at the end of each statement that reads or changes rows. Processor time costs a system
-//! call, which is expensive for a statement that looks up one row. For a statement shorter than [`SHORT_NS`]
-//! the elapsed time is used instead. A longer statement gets the thread's processor time since the last call,
-//! less the short statements since then ([`Mark`]), and never more than the elapsed time; and besides, the
-//! processor time of the threads of its parallel scans.
+//! Figures are taken at the end of each statement that reads or changes rows. For a statement shorter than
+//! [`SHORT_NS`] the elapsed time is used for the processor time. A longer statement gets the thread's
+//! processor time since the last call, less the short statements since then ([`Mark`]), and never more than
+//! the elapsed time; and besides, the processor time of the threads of its parallel scans.
 
-use furrow_io::process::{helper_cpu_ns, thread_cpu_ns};
+use crate::clock::{SHORT_NS, StatementTime, cpu_ns, measured_cpu_ns};
+use furrow_io::process::helper_cpu_ns;
 use furrow_io::time::{Moment, WallTime};
 use furrow_observe::task::{PageWork, page_work};
 use furrow_tsql::Span;
@@ -21,9 +21,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use twox_hash::XxHash3_64;
-
-/// For shorter statements no system call measures the processor time.
-pub(crate) const SHORT_NS: u64 = 20_000;
 
 /// Most texts that are stored.
 const MOST: usize = 1024;
@@ -190,17 +187,17 @@ pub type Clock = Option<Mark>;
 #[derive(Debug)]
 pub struct Running {
     mark: Mark,
-    began: Moment,
+    began: StatementTime,
     /// Processor time of the thread's helpers until then.
     helpers_ns: u64,
     pages: PageWork,
 }
 
-/// A statement begins.
-pub fn begin(clock: &mut Clock) -> Running {
+/// A statement has begun.
+pub fn begin(clock: &mut Clock, began: StatementTime) -> Running {
     Running {
-        mark: (clock.take()).unwrap_or_else(|| Mark::at(thread_cpu_ns())),
-        began: Moment::now(),
+        mark: (clock.take()).unwrap_or_else(|| Mark::at(cpu_ns(began.at()))),
+        began,
         helpers_ns: helper_cpu_ns(),
         pages: page_work(),
     }
@@ -208,7 +205,8 @@ pub fn begin(clock: &mut Clock) -> Running {
 
 /// The statement has ended and returned or changed `rows` rows. A failed statement is not counted.
 pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows: u64) {
-    let elapsed_ns = running.began.elapsed_ns();
+    let now = Moment::now();
+    let elapsed_ns = now.since_ns(running.began.at());
     let mut mark = running.mark;
     let cpu_ns = match elapsed_ns < SHORT_NS {
         true => {
@@ -217,7 +215,7 @@ pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows:
         }
         false => {
             let before = mark.cpu_ns + mark.short_ns;
-            mark = Mark::at(thread_cpu_ns());
+            mark = Mark::at(measured_cpu_ns(now));
             let helped_ns = helper_cpu_ns() - running.helpers_ns;
             let most_ns = elapsed_ns.saturating_add(helped_ns);
             mark.cpu_ns.saturating_sub(before).min(most_ns)
@@ -225,13 +223,13 @@ pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows:
     };
     *clock = Some(mark);
     let pages = page_work().since(running.pages);
-    let now = WallTime::now();
+    let began = running.began.wall();
     let mut all = of.statements.lock();
     let stats = all
         .entry((at.start, at.end))
         .or_insert_with(|| StatementStats {
-            first: now,
-            last: now,
+            first: began,
+            last: began,
             runs: 0,
             cpu_us: Figure::default(),
             elapsed_us: Figure::default(),
@@ -242,7 +240,7 @@ pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows:
         });
     let is_first = stats.runs == 0;
     stats.runs += 1;
-    stats.last = now;
+    stats.last = began;
     stats.cpu_us.add(cpu_ns / 1000, is_first);
     stats.elapsed_us.add(elapsed_ns / 1000, is_first);
     stats.logical_reads.add(pages.logical_reads, is_first);

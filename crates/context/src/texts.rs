@@ -1,9 +1,12 @@
 //! Cached texts: a batch that is sent again is neither parsed nor planned again.
 
+use crate::error::Result;
 use crate::plans::Plans;
+use crate::scope::Parameters;
 use crate::statements::Statements;
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
+use twox_hash::XxHash3_64;
 
 /// Most texts that are stored.
 const MOST: usize = 256;
@@ -19,6 +22,7 @@ pub struct Text {
     pub statements: Statements,
     /// The plans of the statements.
     pub plans: Plans,
+    parameters: OnceLock<Parameters>,
 }
 
 impl Text {
@@ -28,8 +32,22 @@ impl Text {
             text: text.into(),
             statements,
             plans: Plans::default(),
+            parameters: OnceLock::new(),
         })
     }
+
+    /// The parameters of the procedure that the text defines, which are declared at their first use.
+    pub fn parameters(&self, declare: impl FnOnce() -> Result<Parameters>) -> Result<&Parameters> {
+        if let Some(known) = self.parameters.get() {
+            return Ok(known);
+        }
+        let declared = declare()?;
+        Ok(self.parameters.get_or_init(|| declared))
+    }
+}
+
+fn hash(text: &str) -> u64 {
+    XxHash3_64::oneshot(text.as_bytes())
 }
 
 /// A stored text.
@@ -40,11 +58,12 @@ struct CachedText {
     again: bool,
 }
 
-/// Texts by their content and by the meaning of double quotes.
+/// Texts by the hash of their content, and by the meaning of double quotes. Of texts with the same hash the
+/// last one is stored.
 #[derive(Debug, Default)]
 pub struct Texts {
-    plain: HashMap<Box<str>, CachedText>,
-    quoted: HashMap<Box<str>, CachedText>,
+    plain: HashMap<u64, CachedText>,
+    quoted: HashMap<u64, CachedText>,
     /// Texts that a client has prepared and stores itself.
     prepared: Vec<Weak<Text>>,
     /// The server's count of requests to discard texts, when this connection last followed it.
@@ -62,7 +81,7 @@ impl Texts {
         }
     }
 
-    fn read(&mut self, quoted_identifier: bool) -> &mut HashMap<Box<str>, CachedText> {
+    fn read(&mut self, quoted_identifier: bool) -> &mut HashMap<u64, CachedText> {
         match quoted_identifier {
             true => &mut self.quoted,
             false => &mut self.plain,
@@ -71,7 +90,8 @@ impl Texts {
 
     /// The text, if it was parsed earlier.
     pub fn find(&mut self, quoted_identifier: bool, text: &str) -> Option<Arc<Text>> {
-        let kept = self.read(quoted_identifier).get_mut(text)?;
+        let kept = self.read(quoted_identifier).get_mut(&hash(text));
+        let kept = kept.filter(|kept| &*kept.text.text == text)?;
         kept.again = true;
         Some(Arc::clone(&kept.text))
     }
@@ -94,7 +114,7 @@ impl Texts {
             text: Arc::clone(text),
             again: false,
         };
-        read.insert(text.text.clone(), kept);
+        read.insert(hash(&text.text), kept);
         true
     }
 

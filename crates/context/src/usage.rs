@@ -78,8 +78,14 @@ impl Usage {
         }
     }
 
-    /// Counts a use of an index.
-    pub fn count(&self, database: &Arc<Database>, index: IndexName, what: Use) {
+    /// Counts a use of an index by a statement that began at this time.
+    pub(crate) fn count(
+        &self,
+        database: &Arc<Database>,
+        index: IndexName,
+        what: Use,
+        began: WallTime,
+    ) {
         if !self.counts {
             return;
         }
@@ -87,7 +93,7 @@ impl Usage {
         {
             let all = self.all.read();
             if let Some(known) = all.get(&index).filter(|known| own(known)) {
-                known.note(what);
+                known.note(what, began);
                 return;
             }
         }
@@ -98,7 +104,7 @@ impl Usage {
             database: Arc::downgrade(database),
             counts: Default::default(),
         };
-        new.note(what);
+        new.note(what, began);
         self.all.write().insert(index, new);
     }
 
@@ -128,11 +134,10 @@ impl Usage {
 }
 
 impl IndexUse {
-    fn note(&self, what: Use) {
+    fn note(&self, what: Use, began: WallTime) {
         if let Some(count) = self.counts.get(what as usize) {
             count.times.fetch_add(1, Ordering::Relaxed);
-            let now = WallTime::now().unix_us();
-            count.last_us.store(now, Ordering::Relaxed);
+            count.last_us.store(began.unix_us(), Ordering::Relaxed);
         }
     }
 }

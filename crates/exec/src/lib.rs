@@ -18,6 +18,7 @@
 //!
 //! # Modules
 //! - `batch`: columns of a table's rows, a page at a time.
+//! - `point`: look-ups of one row by its whole key.
 //! - `expr`: bound expressions and conditions on a row.
 //! - `scan`, `join`, `hash`, `aggregate`, `sort`, `set`, `window`, `recursive`: the operators.
 //! - `table_function`: rows that table functions return for their arguments. `view`: rows of system views.
@@ -43,6 +44,7 @@ pub mod once;
 pub mod openjson;
 pub mod operator;
 pub mod parallel;
+mod point;
 pub mod recursive;
 pub mod scan;
 pub mod set;

@@ -79,7 +79,7 @@ enum Ranges {
 }
 
 /// How a value relates to the type of a key column.
-enum Fit {
+pub(crate) enum Fit {
     /// It is this value of the type.
     Exact(Value),
     /// No value of the type is equal to it.
@@ -99,7 +99,7 @@ impl ScanPlan {
     }
 
     /// A value as one of a key column's type.
-    fn fit(&self, place: usize, value: &Value, cx: &Context) -> Fit {
+    pub(crate) fn fit(&self, place: usize, value: &Value, cx: &Context) -> Fit {
         let Some((to, _)) = self.key_column(place) else {
             return Fit::Between;
         };
@@ -259,6 +259,16 @@ impl ScanPlan {
         })
     }
 
+    /// Gives a row the width of the scan's rows.
+    #[inline]
+    pub(crate) fn fit_row(&self, out: &mut Vec<Value>) {
+        let width = self.table.columns().len() + usize::from(self.named);
+        if out.len() != width {
+            out.clear();
+            out.resize(width, Value::Null);
+        }
+    }
+
     fn open_spec(&self, spec: &ScanSpec, cx: &mut Context) -> Result<OpenScan> {
         let session = cx.sessions.by_table(self.db, &self.table)?;
         let scan = session.open_scan(&self.table, spec)?;
@@ -269,7 +279,7 @@ impl ScanPlan {
     }
 
     /// Counts the use of its index, once a statement.
-    fn count(&self, cx: &mut Context) {
+    pub(crate) fn count(&self, cx: &mut Context) {
         let place = std::ptr::from_ref(self).addr();
         if cx.counted.last() == Some(&place) || cx.counted.contains(&place) {
             return;
@@ -278,22 +288,20 @@ impl ScanPlan {
         let Some(index) = self.table.indexes().get(self.index) else {
             return;
         };
-        let Some(db) = cx.server.instance().database_by_id(self.db) else {
-            return;
-        };
-        let usage = cx.server.usage();
         let in_range = self.low.is_some() || self.high.is_some();
         let what = match in_range || !self.equal.is_empty() {
             true => Use::Seek,
             false => Use::Scan,
         };
-        usage.count(&db, name_of(self.db.0, &self.table, index), what);
+        let name = name_of(self.db.0, &self.table, index);
+        cx.count_use(self.db, name, what);
         let base = self.table.indexes().first().filter(|_| {
             let leads_on = index.kind() == IndexKind::Nonclustered;
             leads_on && !self.covered
         });
         if let Some(base) = base {
-            usage.count(&db, name_of(self.db.0, &self.table, base), Use::Lookup);
+            let name = name_of(self.db.0, &self.table, base);
+            cx.count_use(self.db, name, Use::Lookup);
         }
     }
 
@@ -326,6 +334,9 @@ impl ScanPlan {
     }
 
     pub(crate) fn open<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
+        if cx.division.is_none() && self.is_point() {
+            return self.open_point(cx);
+        }
         let mut ranges = self.ranges(cx)?;
         let scan = self.open_next(&mut ranges, cx)?;
         let by_page = !self.named && scan.as_ref().is_some_and(OpenScan::hands_over);
@@ -396,11 +407,7 @@ struct TableScan<'p> {
 
 impl Operator for TableScan<'_> {
     fn next(&mut self, cx: &mut Context, out: &mut Vec<Value>) -> Result<bool> {
-        let width = self.plan.table.columns().len() + usize::from(self.plan.named);
-        if out.len() != width {
-            out.clear();
-            out.resize(width, Value::Null);
-        }
+        self.plan.fit_row(out);
         while self.scan.is_some() {
             let found = match self.batches {
                 Some(_) => self.next_of_batch(cx, out)?,

@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::interp;
 use furrow_context::error::{Result, SqlError, refuse};
 use furrow_context::parse::{parse, parse_shared};
-use furrow_context::scope::Scope;
+use furrow_context::scope::{Parameters, Scope};
 use furrow_context::sink::{BatchEnd, Sink};
 use furrow_context::texts::{Text, Texts};
 use furrow_messages::Message;
@@ -21,6 +21,8 @@ use std::sync::Arc;
 pub struct Prepared {
     text: Arc<Text>,
     parameters: Arc<[(String, DataType)]>,
+    /// The same, to be filled with values.
+    declared: Arc<Parameters>,
 }
 
 impl Prepared {
@@ -57,7 +59,7 @@ impl Connection {
     /// ```
     pub fn prepare(&mut self, text: &str, parameters: &str) -> Result<Prepared> {
         let mut cx = self.cx.lock();
-        let mut declared = Vec::new();
+        let (mut given, mut declared) = (Vec::new(), Parameters::default());
         if !parameters.trim().is_empty() {
             let head = format!("CREATE PROCEDURE p {parameters} AS RETURN");
             let read = parse(&head, &cx)?;
@@ -67,7 +69,8 @@ impl Connection {
             };
             for parameter in &procedure.parameters {
                 let of = furrow_bind::data_type(&parameter.data_type, false)?;
-                declared.push((parameter.name.value.to_string(), of));
+                given.push((parameter.name.value.to_string(), of));
+                declared.declare(&parameter.name.value, of);
             }
         }
         let text = Text::new(text, parse_shared(text, &cx)?);
@@ -78,7 +81,8 @@ impl Connection {
         }
         Ok(Prepared {
             text,
-            parameters: declared.into(),
+            parameters: given.into(),
+            declared: Arc::new(declared),
         })
     }
 
@@ -102,7 +106,7 @@ impl Connection {
         if values.len() > prepared.parameters.len() {
             return Err(at_line_1(Message::new(8144, &["".into()])));
         }
-        let mut scope = Scope::default();
+        let mut converted = Vec::with_capacity(values.len());
         for (at, (name, to)) in prepared.parameters.iter().enumerate() {
             let Some(value) = values.get(at) else {
                 let text = format!(
@@ -111,9 +115,9 @@ impl Connection {
                 return Err(at_line_1(Message::custom(8178, 16, 1, &text)));
             };
             let value = self.converted(value, *to).map_err(|e| e.at(1, None))?;
-            scope.declare(name, *to, value);
+            converted.push(value);
         }
-        Ok(scope)
+        Ok(prepared.declared.filled(converted))
     }
 
     fn converted(&self, value: &Value, to: DataType) -> Result<Value> {

@@ -616,3 +616,61 @@ fn without_a_msdb_of_its_own_a_server_lists_suspect_pages_all_the_same() {
     assert_eq!(number(&mut one, LISTED), 101);
     assert_eq!(suspects.list().len(), 1, "it stays");
 }
+
+#[test]
+fn a_row_that_is_found_by_its_key_keeps_the_lock_that_its_statement_asks_for() {
+    let server = server();
+    let mut writer = server.connect().unwrap();
+    run(
+        &mut writer,
+        "CREATE TABLE c (a int PRIMARY KEY, b int NOT NULL); INSERT c VALUES (1, 1), (2, 2), (3, 3)",
+    );
+    let cases = [
+        ("SELECT b FROM c WHERE a = 2", vec![]),
+        ("UPDATE c SET b = 7 WHERE a = 3 AND b = 3", vec![("X", 1)]),
+        // A row that does not qualify is not locked any more, and one that is absent is not either.
+        ("UPDATE c SET b = 7 WHERE a = 3 AND b = 9", vec![]),
+        (
+            "DELETE c WHERE a = 3 AND b = 9; DELETE c WHERE a = 4",
+            vec![],
+        ),
+        // What was locked before the statement stays as it was.
+        (
+            "SELECT a FROM c WITH (UPDLOCK) WHERE a = 2; UPDATE c SET b = 7 WHERE a = 2 AND b = 9",
+            vec![("U", 1)],
+        ),
+        (
+            "UPDATE c SET b = 8 WHERE a = 2; UPDATE c SET b = 7 WHERE a = 2 AND b = 9",
+            vec![("X", 1)],
+        ),
+        (
+            "UPDATE c WITH (UPDLOCK) SET b = 7 WHERE a = 3 AND b = 9",
+            vec![("U", 1)],
+        ),
+        (
+            "UPDATE c WITH (REPEATABLEREAD) SET b = 7 WHERE a = 3 AND b = 9",
+            vec![("U", 1)],
+        ),
+        (
+            "SELECT b FROM c WITH (REPEATABLEREAD) WHERE a IN (2) AND b = 9",
+            vec![("S", 1)],
+        ),
+        // The key is unique: only the gap of an absent row has to be guarded.
+        (
+            "SELECT b FROM c WITH (HOLDLOCK) WHERE a = 2",
+            vec![("S", 1)],
+        ),
+        (
+            "SELECT b FROM c WITH (HOLDLOCK) WHERE a = 0",
+            vec![("RangeS-S", 1)],
+        ),
+    ];
+    for (batch, expected) in cases {
+        run(&mut writer, &format!("BEGIN TRAN; {batch}"));
+        let found = locked(&mut writer);
+        let rows = found.iter().filter(|lock| lock.0 == "KEY");
+        let rows: Vec<(&str, i64)> = rows.map(|lock| (&*lock.1, lock.2)).collect();
+        assert_eq!(rows, expected, "{batch}");
+        run(&mut writer, "ROLLBACK");
+    }
+}

@@ -47,7 +47,7 @@ pub use ddl::{NewColumn, NewValues};
 pub use error::{ColumnFault, EngineError, os_error, refuse};
 pub use rows::{
     BulkInserter, BulkOptions, BulkRows, Claim, Division, Inserter, MovedRow, OpenScan, PART_PAGES,
-    PushValues, RowKey, Scan,
+    PointRow, PushValues, RowKey, Scan,
 };
 pub use schema::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,

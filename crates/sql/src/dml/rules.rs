@@ -15,9 +15,10 @@ use furrow_context::parse::{condition, expression};
 use furrow_context::run::Run;
 use furrow_context::sink::ResultColumn;
 use furrow_context::usage::{IndexName, Use, name_of};
-use furrow_engine::{Check, Database, DefaultValue, EngineError, Index, IndexKind, Table};
+use furrow_engine::{Check, DefaultValue, EngineError, Index, IndexKind, Table};
 use furrow_exec::spill::{RowWriter, Rows};
 use furrow_exec::{Cond, Expr};
+use furrow_format::DatabaseId;
 use furrow_tsql::ast::dml::{Output, Target, TargetTable};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::SelectItem;
@@ -85,7 +86,7 @@ pub(super) struct Rules {
     /// If rows are changed through a query: positions of its columns in the rows for OUTPUT.
     seen: Option<Seen>,
     /// The database, and the indexes of the table that the statement changes.
-    kept: (Arc<Database>, Vec<IndexName>),
+    kept: (DatabaseId, Arc<[IndexName]>),
 }
 
 /// The columns of the query through which a row is changed: `inserted` and `deleted` have these columns.
@@ -208,7 +209,7 @@ impl Rules {
             noted: OfRun(None),
             looks_around,
             seen: through.map(|names| Seen::of(names, table, changed)),
-            kept: (Arc::clone(&target.db), kept_indexes(target, |_| true)),
+            kept: (target.db.id(), kept_indexes(target, |_| true)),
         })
     }
 
@@ -313,8 +314,8 @@ impl Rules {
     pub(super) fn finish(self, cx: &mut Context) -> Result<Outputs> {
         self.foreign.settle(cx)?;
         let (db, indexes) = &self.kept;
-        for index in indexes {
-            cx.server.usage().count(db, *index, Use::Update);
+        for index in &**indexes {
+            cx.count_use(*db, *index, Use::Update);
         }
         let mut outputs = Vec::new();
         for output in self.outputs {
@@ -351,7 +352,7 @@ pub(super) fn send_output(run: &mut Run<'_>, outputs: Outputs, rows: u64) -> Res
     Ok(())
 }
 
-fn kept_indexes(target: &TargetOf, is_kept: impl Fn(&Index) -> bool) -> Vec<IndexName> {
+fn kept_indexes(target: &TargetOf, is_kept: impl Fn(&Index) -> bool) -> Arc<[IndexName]> {
     let indexes = target.table.indexes().iter().filter(|i| is_kept(i));
     indexes
         .map(|index| name_of(target.db.id().0, &target.table, index))

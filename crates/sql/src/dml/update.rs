@@ -157,10 +157,8 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
         let mut found = RowWriter::new(cx);
         let names = (update.name_at, update.meets);
         each_once(&update.plan, names, cx, &mut |cx, row| {
-            let mut kept = row
-                .get(update.name_at..=update.name_at)
-                .unwrap_or(&[])
-                .to_vec();
+            let mut kept = Vec::with_capacity(1 + update.sets.len());
+            kept.extend_from_slice(row.get(update.name_at..=update.name_at).unwrap_or(&[]));
             kept.extend(
                 evaluate(&update.sets, row, cx)?
                     .into_iter()

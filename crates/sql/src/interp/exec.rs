@@ -16,7 +16,7 @@ use furrow_context::error::{Origin, Result, SqlError, refuse, unsupported};
 use furrow_context::parse::{parse, read, read_with};
 use furrow_context::plans::Plans;
 use furrow_context::run::Run;
-use furrow_context::scope::Scope;
+use furrow_context::scope::{Parameters, Scope};
 use furrow_context::sink::{Notice, ResultColumn, Sink};
 use furrow_context::texts::Text;
 use furrow_engine::{Module, ModuleKind, ModuleSet};
@@ -30,6 +30,7 @@ use furrow_tsql::ast::module::Parameter;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::{DataType, TypeId, Value};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Most levels of nested calls of procedures and texts.
@@ -59,6 +60,8 @@ struct Body<'a> {
     query: String,
     statements: &'a [Stmt],
     parameters: &'a [Parameter],
+    /// The same, declared, for a procedure; those of a text are declared at each call.
+    declared: Option<&'a Parameters>,
     /// The settings under which a procedure was created.
     set: Option<ModuleSet>,
     plans: Option<&'a Plans>,
@@ -270,6 +273,7 @@ fn call_text(
         query: String::new(),
         statements: &procedure.body,
         parameters: &procedure.parameters,
+        declared: Some(read.parameters(|| declared(&procedure.parameters))?),
         set: Some(set),
         plans: Some(&read.plans),
     };
@@ -357,6 +361,7 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
         query: format!("({declared}){text}"),
         statements: &read.statements,
         parameters: &parameters,
+        declared: None,
         set: None,
         plans: Some(&read.plans),
     };
@@ -377,6 +382,7 @@ fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
         query: String::new(),
         statements: &read.statements,
         parameters: &[],
+        declared: None,
         set: None,
         plans: Some(&read.plans),
     };
@@ -389,12 +395,25 @@ fn inner(mut error: Box<SqlError>) -> Box<SqlError> {
     error
 }
 
-/// Matches arguments with parameters: for each parameter its value and the variable for its last value.
-fn matched(
-    run: &mut Run<'_>,
-    body: &Body<'_>,
-    given: Vec<Given>,
-) -> Result<Vec<(DataType, Value, Option<usize>)>> {
+/// What a call passes to a body: the parameters, their values, and for each output parameter its position,
+/// its type and the variable for its last value.
+type Called<'a> = (
+    Cow<'a, Parameters>,
+    Vec<Value>,
+    Vec<(usize, DataType, usize)>,
+);
+
+fn declared(written: &[Parameter]) -> Result<Parameters> {
+    let mut declared = Parameters::default();
+    for parameter in written {
+        let of = furrow_bind::data_type(&parameter.data_type, false)?;
+        declared.declare(&parameter.name.value, of);
+    }
+    Ok(declared)
+}
+
+/// Matches arguments with parameters.
+fn matched<'a>(run: &mut Run<'_>, body: &Body<'a>, given: Vec<Given>) -> Result<Called<'a>> {
     let shown = body.name.as_str();
     let parameters = body.parameters;
     if parameters.is_empty() && !given.is_empty() {
@@ -419,21 +438,32 @@ fn matched(
             _ => return refuse(8143, &[name.into()]),
         }
     }
-    let mut values = Vec::with_capacity(parameters.len());
-    for (parameter, argument) in parameters.iter().zip(found) {
-        values.push(value_of(run, shown, parameter, argument, &body.query)?);
+    let declared = match body.declared {
+        Some(declared) => Cow::Borrowed(declared),
+        None => Cow::Owned(declared(parameters)?),
+    };
+    let (mut values, mut outputs) = (Vec::with_capacity(parameters.len()), Vec::new());
+    let types = declared.types().enumerate();
+    for (((at, to), parameter), argument) in types.zip(parameters).zip(found) {
+        let output = argument.as_ref().and_then(|a| a.output);
+        outputs.extend(output.map(|output| (at, to, output)));
+        values.push(value_of(
+            run,
+            (shown, &body.query),
+            (parameter, to),
+            argument,
+        )?);
     }
-    Ok(values)
+    Ok((declared, values, outputs))
 }
 
+/// The value of a parameter of a procedure or text.
 fn value_of(
     run: &mut Run<'_>,
-    procedure: &str,
-    parameter: &Parameter,
+    (procedure, query): (&str, &str),
+    (parameter, to): (&Parameter, DataType),
     argument: Option<Given>,
-    query: &str,
-) -> Result<(DataType, Value, Option<usize>)> {
-    let to = furrow_bind::data_type(&parameter.data_type, false)?;
+) -> Result<Value> {
     let name = &*parameter.name.value;
     let output = argument.as_ref().and_then(|a| a.output);
     if output.is_some() && !parameter.output {
@@ -453,41 +483,35 @@ fn value_of(
         }
         (None, None) => return refuse(201, &[procedure.into(), name.into()]),
     };
-    let value = converted(run, value, from, to).map_err(|error| match error.number() {
+    converted(run, value, from, to).map_err(|error| match error.number() {
         241 | 245 | 8114 => {
             let args = [from.id.name().into(), to.id.name().into()];
             Box::<SqlError>::from(Message::new(8114, &args))
         }
         _ => error,
-    })?;
-    Ok((to, value, output))
+    })
 }
 
 fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Result<Option<i32>> {
     if run.cx.procedures.len() >= DEEPEST {
         return refuse(217, &[(DEEPEST as i64).into()]);
     }
-    let values = matched(run, body, given).map_err(|mut error| {
+    let called = matched(run, body, given).map_err(|mut error| {
         // For an error of the call, SQL Server names the procedure, at line 0.
         if !body.name.is_empty() {
             error.procedure.get_or_insert_with(|| body.name.clone());
         }
         error.origin = Origin::Inner;
         error
-    })?;
-    let mut scope = Scope::default();
-    for (parameter, (of, value, _)) in body.parameters.iter().zip(&values) {
-        scope.declare(&parameter.name.value, *of, value.clone());
-    }
-    let (status, scope) = run_body(run, body, scope)?;
+    });
+    let (declared, values, outputs) = called?;
+    let (status, scope) = run_body(run, body, declared.filled(values))?;
     if status.is_some() {
-        for (parameter, (of, _, output)) in body.parameters.iter().zip(&values) {
-            let Some(output) = output else { continue };
-            let place = scope.find(&parameter.name.value);
-            let value = place.and_then(|at| scope.get(at)).map(|v| v.value.clone());
-            let to = run.cx.scope.get(*output).map_or(*of, |v| v.data_type);
-            let value = converted(run, value.unwrap_or(Value::Null), *of, to)?;
-            run.cx.set_variable(*output, value)?;
+        for (at, of, output) in outputs {
+            let value = declared.value(at, &scope).cloned();
+            let to = run.cx.scope.get(output).map_or(of, |v| v.data_type);
+            let value = converted(run, value.unwrap_or(Value::Null), of, to)?;
+            run.cx.set_variable(output, value)?;
         }
     }
     Ok(status)

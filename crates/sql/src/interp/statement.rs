@@ -50,7 +50,8 @@ pub(super) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
     let measure = statistics::begin(run);
     let measured = run.plans.filter(|_| is_measured(stmt));
     let text = measured.and_then(|plans| plans.stats(run.cx.server.query_stats()));
-    let running = text.map(|text| (query_stats::begin(&mut run.cx.clock), text));
+    let began = run.cx.began;
+    let running = text.map(|text| (query_stats::begin(&mut run.cx.clock, began), text));
     let result = dispatch(run, renamed.as_ref().unwrap_or(stmt));
     match &running {
         Some((running, text)) if result.is_ok() => {

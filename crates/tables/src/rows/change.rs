@@ -99,6 +99,9 @@ pub(super) fn changed(
 
 /// Whether a change takes a row to another place in an index.
 pub(super) fn moves(index: &Index, old: &RowBuffer, new: &RowBuffer) -> Result<bool, EngineError> {
+    if new.has_same_key(old, index) {
+        return Ok(false);
+    }
     let (before, after) = (old.key(index)?, new.key(index)?);
     Ok(before != after && index.shape().compare_keys(&before, &after).is_ne())
 }
@@ -289,22 +292,21 @@ impl Session {
         old: &RowBuffer,
         new: &RowBuffer,
     ) -> Result<(), EngineError> {
+        if new.has_same_entry(old, index) {
+            return Ok(());
+        }
         let before = old.key(index)?;
         if moves(index, old, new)? {
             self.delete_entry(table, index, &before)?;
             return self.insert_entry(table, index, new);
         }
-        let (mut was, mut is) = (Vec::new(), Vec::new());
-        old.encode_row(index, &mut was)?;
+        let mut is = Vec::new();
         new.encode_row(index, &mut is)?;
-        if was == is {
-            return Ok(());
-        }
         self.approach(table, index, &before, LockMode::X)?;
         self.change_gated(table, index, |by, gate| {
             index.rowset.update(by, &before, &is, gate)
         })?;
-        self.owner.add_log_used((was.len() + is.len()) as u64);
+        self.owner.add_log_used(2 * is.len() as u64);
         Ok(())
     }
 }

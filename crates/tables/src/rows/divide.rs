@@ -82,7 +82,7 @@ impl Session {
         table: &Arc<Table>,
         spec: &ScanSpec,
     ) -> Result<Option<Division>, EngineError> {
-        let before = self.swap_hints(self.hints_of(spec));
+        let before = self.swap_hints(self.hints_of(spec.hints));
         let divided = self.hinted_division(table, spec);
         self.unswap_hints(before);
         divided

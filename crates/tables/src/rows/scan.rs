@@ -435,7 +435,7 @@ impl Session {
     }
 
     fn begin_scan(&mut self, table: &Arc<Table>, spec: &ScanSpec) -> Result<OpenScan, EngineError> {
-        let hints = self.hints_of(spec);
+        let hints = self.hints_of(spec.hints);
         let before = self.swap_hints(hints);
         let task = self.enter();
         let begun = self.begin_hinted_scan(table, spec);
@@ -449,6 +449,7 @@ impl Session {
         table: &Arc<Table>,
         spec: &ScanSpec,
     ) -> Result<OpenScan, EngineError> {
+        let hints = self.hints_of(spec.hints);
         table.check_readable()?;
         self.check_read_past()?;
         let lock = spec.lock.max(self.hinted_lock());
@@ -465,7 +466,7 @@ impl Session {
         if (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded) {
             self.db.store.pool().count(Counter::FullScans, 1);
         }
-        let open = |source, brief, within, hints| OpenScan {
+        let open = |source, brief, within| OpenScan {
             table: Arc::clone(table),
             place: spec.index,
             source,
@@ -482,7 +483,7 @@ impl Session {
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
-            return Ok(open(Source::Heap(scan), brief, None, self.hints_of(spec)));
+            return Ok(open(Source::Heap(scan), brief, None));
         }
         let brief = self.lock_for_reading(table, Self::reading_intent(reading))?;
         let bound = |bound: &Bound<Vec<Value>>| -> Result<furrow_access::Bound, EngineError> {
@@ -511,7 +512,7 @@ impl Session {
         if spec.read_ahead {
             scan = scan.with_read_ahead();
         }
-        Ok(open(Source::Tree(scan), brief, within, self.hints_of(spec)))
+        Ok(open(Source::Tree(scan), brief, within))
     }
 
     fn begin_heap_scan(

@@ -1,7 +1,7 @@
 //! Table hints: which locks a statement takes, against the usual.
 
+use super::Session;
 use super::lock_hints::{Granularity, LockHints, ReadLock};
-use super::{ScanSpec, Session};
 use crate::error::{EngineError, refuse};
 use crate::table::Table;
 use furrow_txn::lock::{Isolation, LockMode, Resource, Timeout};
@@ -57,11 +57,11 @@ pub(crate) struct Briefly {
 
 impl Session {
     /// The hints of a scan: its own, or those of the present call.
-    pub(crate) fn hints_of(&self, spec: &ScanSpec) -> LockHints {
-        if spec.hints == LockHints::default() {
+    pub(crate) fn hints_of(&self, own: LockHints) -> LockHints {
+        if own == LockHints::default() {
             self.hints
         } else {
-            spec.hints
+            own
         }
     }
 

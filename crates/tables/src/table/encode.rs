@@ -139,6 +139,24 @@ impl RowBuffer {
         }
     }
 
+    /// Whether another row has the same entry in an index: the same bytes in all its columns.
+    pub(crate) fn has_same_entry(&self, other: &RowBuffer, index: &Index) -> bool {
+        let same = |&leaf: &LeafColumn| self.leaf_value(leaf) == other.leaf_value(leaf);
+        index.leaf.iter().all(same)
+    }
+
+    /// Whether another row has the same bytes in the key of an index.
+    pub(crate) fn has_same_key(&self, other: &RowBuffer, index: &Index) -> bool {
+        if index.id == 0 {
+            return self.rid == other.rid;
+        }
+        let mut key = index.shape().key.iter();
+        key.all(|column| {
+            let leaf = index.leaf.get(column.leaf);
+            leaf.is_none_or(|&leaf| self.leaf_value(leaf) == other.leaf_value(leaf))
+        })
+    }
+
     /// Notes the row's address in its heap.
     pub(crate) fn set_rid(&mut self, rid: RowId) {
         self.rid = rid.to_bytes();
@@ -184,6 +202,9 @@ impl RowBuffer {
     /// Appends the row of `index`.
     pub(crate) fn encode_row(&self, index: &Index, out: &mut Vec<u8>) -> Result<(), EngineError> {
         let layout = &index.shape().leaf;
+        // Fixed columns; then for each column a bit and an offset at most, and their numbers.
+        let around = usize::from(layout.pminlen()) + 3 * index.leaf.len() + 8;
+        out.reserve(around + self.bytes.len());
         let mut few: [Option<&[u8]>; FEW] = [None; FEW];
         let count = index.leaf.len();
         let encoded = if let Some(values) = few.get_mut(..count) {
