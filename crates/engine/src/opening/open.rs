@@ -20,7 +20,7 @@ use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
     AbsentEntry, Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered,
-    ParsedFile, files_in_pool, read_boot,
+    ParsedFile, files_in_pool, read_boot, read_page,
 };
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
@@ -291,6 +291,9 @@ pub(super) fn begin<'a>(
     })
 }
 
+/// Reads of a page that redo could not read, before it counts as lost.
+const LOOKS: u32 = 2;
+
 /// Bytes of a page that is made unreadable: no page of any number has them.
 const SPOILED: u8 = 0xEE;
 
@@ -315,22 +318,35 @@ impl Opening<'_> {
         let log = Arc::clone(&self.log_file);
         let loses = |txn| losers.contains(&txn);
         let done = redo_around(&self.store, log, span, wanted, &loses);
-        let done = done.and_then(|(done, aside)| Ok((done, self.moved.leave(aside)?)));
+        let reads_again = |page| self.reads_again(page);
+        let done =
+            done.and_then(|(done, aside)| Ok((done, self.moved.leave(aside, &reads_again)?)));
         let path = self.log_file.path();
         let warn = |text: &str| self.shared.error_log.write(Source::Server, text);
         let (done, left) = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
         // They may be readable by now; the changes that redo has skipped are lost all the same.
         for page in left {
-            let file = match page.file {
-                FileId(1) => Some(&self.primary),
-                other => self.files.get(&other.0).map(|entry| &entry.file),
-            };
+            let file = self.file_of(page);
             file.map_or(Ok(()), |file| spoil(&**file, page.page))?;
         }
         self.redone.applied += done.applied;
         self.redone.skipped += done.skipped;
         self.redone.rebuilt += done.rebuilt;
         Ok(())
+    }
+
+    fn file_of(&self, page: PageId) -> Option<&Arc<dyn File>> {
+        match page.file {
+            FileId(1) => Some(&self.primary),
+            other => self.files.get(&other.0).map(|entry| &entry.file),
+        }
+    }
+
+    /// Whether a page can be read and is sound, though redo could not read it: the device may have failed
+    /// for a moment.
+    fn reads_again(&self, page: PageId) -> bool {
+        let file = self.file_of(page);
+        file.is_some_and(|file| (0..LOOKS).any(|_| read_page(&**file, page).is_ok()))
     }
 
     /// Redo of the primary file, then of each file that the catalog names, as they come in sight.

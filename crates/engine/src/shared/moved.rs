@@ -31,9 +31,22 @@ pub(crate) struct Moved {
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
-    /// Of a repair: the pages that redo sets aside and that can be read: they do not have what the log says,
-    /// which ends the opening. One that cannot be read is left to the repair.
-    pub(crate) stale: Option<Arc<Mutex<Vec<PageId>>>>,
+    /// Of a repair: what redo sets aside. A page that cannot be read is left to the repair.
+    pub(crate) repair: Option<Arc<Mutex<SetAside>>>,
+}
+
+/// Openings of one repair that end because a page can be read again.
+const MOST_REPEATS: u32 = 2;
+
+/// The pages that end an opening of a repair, because redo could not change them.
+#[derive(Debug, Default)]
+pub(crate) struct SetAside {
+    /// Pages that can be read, and do not have what the log says.
+    pub(crate) stale: Vec<PageId>,
+    /// Whether a page could not be read, and can be now: redo with it has to begin again.
+    pub(crate) is_readable_again: bool,
+    /// Openings that have ended so.
+    repeats: u32,
 }
 
 impl Moved {
@@ -45,20 +58,38 @@ impl Moved {
     }
 
     /// Takes the pages that redo has set aside, and returns those that are left to a repair; an error unless
-    /// all are. Those by which files are known may not: they were sound, or computed, before redo.
-    pub(crate) fn leave(&self, aside: Vec<Aside>) -> Result<Vec<PageId>, RecoveryError> {
-        let (mut first, mut left) = (None, Vec::new());
-        for aside in aside {
-            match &self.stale {
-                Some(stale) if aside.is_stale => stale.lock().push(aside.page),
-                Some(_) if !is_known_page(aside.page) => {
-                    left.push(aside.page);
-                    continue;
-                }
-                _ => {}
+    /// all are. Those by which files are known may not: they were sound, or computed, before redo. Nor may
+    /// one that `reads_again`, unless that has ended openings before.
+    pub(crate) fn leave(
+        &self,
+        aside: Vec<Aside>,
+        reads_again: &dyn Fn(PageId) -> bool,
+    ) -> Result<Vec<PageId>, RecoveryError> {
+        let Some(repair) = &self.repair else {
+            let first = aside.into_iter().next();
+            return first.map_or(Ok(Vec::new()), |first| Err(first.error));
+        };
+        let mut repair = repair.lock();
+        let may_repeat = repair.repeats < MOST_REPEATS;
+        let (mut first, mut left, mut again) = (None, Vec::new(), false);
+        for Aside {
+            page,
+            error,
+            is_stale,
+        } in aside
+        {
+            if is_stale {
+                repair.stale.push(page);
+            } else if may_repeat && reads_again(page) {
+                again = true;
+            } else if !is_known_page(page) {
+                left.push(page);
+                continue;
             }
-            first = first.or(Some(aside.error));
+            first = first.or(Some(error));
         }
+        repair.is_readable_again |= again;
+        repair.repeats += u32::from(again);
         first.map_or(Ok(left), Err)
     }
 
