@@ -16,7 +16,7 @@ use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, SECTOR};
 use crate::record::{OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{AlignedBuf, File, IoError, IoErrorKind, read_around};
+use furrow_io::{AlignedBuf, File, IoError, read_around};
 use std::sync::Arc;
 
 /// Where the log ends.
@@ -135,7 +135,7 @@ impl LogScan {
     /// The block at an offset of the file, as [`read_block`]; a place that cannot be read counts as no block.
     fn block_at(&mut self, offset: u64, room: u64) -> Result<Option<ReadBlock>, LogError> {
         match read_block(&*self.file, offset, room, self.directory.log_id()) {
-            Err(LogError::Io(e)) if matches!(e.kind, IoErrorKind::Os(..)) => {
+            Err(LogError::Io(e)) if e.kind.is_medium() => {
                 self.unreadable = Some(e);
                 Ok(None)
             }

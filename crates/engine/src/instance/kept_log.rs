@@ -11,9 +11,6 @@ use furrow_recovery::RecoveryError;
 use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 
-/// The device could not read or write.
-const EIO: i32 = 5;
-
 /// A log that is given up, and why.
 #[derive(Debug)]
 pub(super) struct LostLog {
@@ -70,8 +67,7 @@ impl Instance {
 pub(super) fn would_a_new_log_help(error: &EngineError, volume: &dyn Volume, log: &Path) -> bool {
     let is_for_now = |error: &IoError| {
         let lost = error.kind == IoErrorKind::NotFound && *error.path == *log;
-        let medium = matches!(&error.kind, IoErrorKind::Os(EIO, _));
-        !(lost || medium || error.kind == IoErrorKind::PastEnd)
+        !(lost || error.kind.is_medium() || error.kind == IoErrorKind::PastEnd)
     };
     match error {
         EngineError::Refused(_) if error.has(5108) => true,

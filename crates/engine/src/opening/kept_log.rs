@@ -8,8 +8,7 @@
 use crate::shared::Shared;
 use furrow_format::{Lsn, NEW_LOG_APART};
 use furrow_io::{
-    Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, copy_around, copy_file,
-    read_around,
+    Access, AlignedBuf, File, IoError, Open, Volume, copy_around, copy_file, read_around,
 };
 use furrow_log::{LogError, LogScan};
 use furrow_observe::errorlog::Source;
@@ -18,8 +17,6 @@ use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The device could not read or write.
-const EIO: i32 = 5;
 /// What is compared at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -166,7 +163,7 @@ pub(crate) fn is_unreadable(error: &EngineError, path: &Path) -> bool {
         EngineError::Io(io)
         | EngineError::Log(LogError::Io(io))
         | EngineError::Recovery(RecoveryError::Log(LogError::Io(io))) => {
-            matches!(&io.kind, IoErrorKind::Os(EIO, _)) && *io.path == *path
+            io.kind.is_medium() && *io.path == *path
         }
         _ => false,
     }

@@ -20,7 +20,7 @@ use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
     AbsentEntry, Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered,
-    ParsedFile, files_in_pool, read_boot, read_page,
+    PageReadError, ParsedFile, files_in_pool, read_boot, read_page,
 };
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
@@ -318,12 +318,10 @@ impl Opening<'_> {
         let log = Arc::clone(&self.log_file);
         let loses = |txn| losers.contains(&txn);
         let done = redo_around(&self.store, log, span, wanted, &loses);
-        let reads_again = |page| self.reads_again(page);
-        let done =
-            done.and_then(|(done, aside)| Ok((done, self.moved.leave(aside, &reads_again)?)));
         let path = self.log_file.path();
         let warn = |text: &str| self.shared.error_log.write(Source::Server, text);
-        let (done, left) = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
+        let (done, aside) = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
+        let left = self.moved.leave(aside, &|page| self.reads_again(page))?;
         // They may be readable by now; the changes that redo has skipped are lost all the same.
         for page in left {
             let file = self.file_of(page);
@@ -343,10 +341,23 @@ impl Opening<'_> {
     }
 
     /// Whether a page can be read and is sound, though redo could not read it: the device may have failed
-    /// for a moment.
-    fn reads_again(&self, page: PageId) -> bool {
-        let file = self.file_of(page);
-        file.is_some_and(|file| (0..LOOKS).any(|_| read_page(&**file, page).is_ok()))
+    /// for a moment. Where the system lacks something, that is not known.
+    fn reads_again(&self, page: PageId) -> Result<bool, EngineError> {
+        let Some(file) = self.file_of(page) else {
+            return Ok(false);
+        };
+        for _ in 0..LOOKS {
+            match read_page(&**file, page) {
+                Ok(_) => return Ok(true),
+                Err(PageReadError::Io(e))
+                    if !(e.kind.is_medium() || e.kind == IoErrorKind::PastEnd) =>
+                {
+                    return Err(e.into());
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(false)
     }
 
     /// Redo of the primary file, then of each file that the catalog names, as they come in sight.

@@ -6,7 +6,7 @@ use crate::files::{UndoFile, is_known_page};
 use furrow_format::{Forks, Lsn, PageId};
 use furrow_io::File;
 use furrow_io::sync::Mutex;
-use furrow_recovery::{Aside, RecoveryError};
+use furrow_recovery::Aside;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -63,11 +63,11 @@ impl Moved {
     pub(crate) fn leave(
         &self,
         aside: Vec<Aside>,
-        reads_again: &dyn Fn(PageId) -> bool,
-    ) -> Result<Vec<PageId>, RecoveryError> {
+        reads_again: &dyn Fn(PageId) -> Result<bool, EngineError>,
+    ) -> Result<Vec<PageId>, EngineError> {
         let Some(repair) = &self.repair else {
             let first = aside.into_iter().next();
-            return first.map_or(Ok(Vec::new()), |first| Err(first.error));
+            return first.map_or(Ok(Vec::new()), |first| Err(first.error.into()));
         };
         let mut repair = repair.lock();
         let may_repeat = repair.repeats < MOST_REPEATS;
@@ -80,7 +80,7 @@ impl Moved {
         {
             if is_stale {
                 repair.stale.push(page);
-            } else if may_repeat && reads_again(page) {
+            } else if may_repeat && reads_again(page)? {
                 again = true;
             } else if !is_known_page(page) {
                 left.push(page);
@@ -90,7 +90,7 @@ impl Moved {
         }
         repair.is_readable_again |= again;
         repair.repeats += u32::from(again);
-        first.map_or(Ok(left), Err)
+        first.map_or(Ok(left), |first| Err(first.into()))
     }
 
     /// Whether it is a restore that ends.

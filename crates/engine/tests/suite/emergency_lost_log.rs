@@ -45,17 +45,20 @@ fn a_log_that_cannot_be_read_for_good_is_kept_with_zeros_there() {
     let log = read(&volume, LOG);
     // So that it is in EMERGENCY; a repair finds it again.
     volume.remove(Path::new(LOG)).unwrap();
-    let instance = start(&volume).unwrap();
-    enter(&instance).unwrap();
-    put(&volume, LOG, &log);
-    let fault = Fault::new(Ops::Only(OpKind::Read), Effect::Fail);
-    volume.inject(fault.under(LOG).sticky());
-    let repaired = repair(&instance).map(|done| done.new_log);
-    assert!(repaired.unwrap());
-    assert!(read(&volume, COPY) == vec![0; log.len()]);
-    volume.heal();
-    assert_eq!(findings(&instance), Vec::<String>::new());
-    instance.abandon();
+    for unreadable in [Effect::Fail, Effect::BadSector] {
+        let volume = volume.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        put(&volume, LOG, &log);
+        let fault = Fault::new(Ops::Only(OpKind::Read), unreadable);
+        volume.inject(fault.under(LOG).sticky());
+        let repaired = repair(&instance).map(|done| done.new_log);
+        assert!(repaired.unwrap(), "{unreadable:?}");
+        assert!(read(&volume, COPY) == vec![0; log.len()], "{unreadable:?}");
+        volume.heal();
+        assert_eq!(findings(&instance), Vec::<String>::new(), "{unreadable:?}");
+        instance.abandon();
+    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::emergency_log::{
-    BOOT, JOURNAL, LOG, PRIMARY, committed, damage, enter, in_use, is_all_committed, machines, put,
-    read, repair, state, with_a_whole_journal, without_images,
+    BOOT, JOURNAL, LOG, PRIMARY, changed, committed, damage, enter, files, in_use,
+    is_all_committed, machines, put, read, repair, state, with_a_whole_journal, without_images,
 };
 use crate::repair_crash::{findings, start};
 use crate::simulated::{new_volume, spec};
@@ -109,6 +109,28 @@ fn a_page_that_redo_could_not_read_once_loses_no_row() {
     }
     println!("{n} reads: {ends:?}");
     assert!(ends.whole > 1 && ends.lost == 0, "{ends:?}");
+}
+
+#[test]
+fn a_repair_that_lacks_memory_to_read_pages_gives_none_of_them_up() {
+    let ready = changed_everywhere();
+    without_images(&ready);
+    let log = read(&ready, LOG);
+    for n in [20, 60, 100, 140] {
+        let (volume, instance) = found_again(&ready, &log);
+        let before = files(&volume);
+        let fault = Fault::new(Ops::Only(OpKind::Read), Effect::NoMemory);
+        volume.inject(fault.under(PRIMARY).nth(n).sticky());
+        let failed = repair(&instance).map(drop).unwrap_err();
+        volume.heal();
+        instance.set_emergency("Db").unwrap();
+        let context = format!("read {n}: {failed}");
+        assert!(changed(&volume, &before).is_empty(), "{context}");
+        let repaired = repair(&instance).unwrap();
+        assert!(repaired.loses_nothing(), "{context}");
+        assert!(is_changed_everywhere(&instance), "{context}");
+        instance.abandon();
+    }
 }
 
 #[test]
