@@ -79,9 +79,9 @@ impl Work {
         Ok(true)
     }
 
-    /// Looks how far the log reaches.
-    fn look_at_log(&self) -> Result<LogLook, EngineError> {
-        opening::look_at_log(&self.shared, &self.files, &self.identity)
+    /// Looks how far the log reaches, or the file at this path in its place.
+    fn look_at_log(&self, at: Option<&Path>) -> Result<LogLook, EngineError> {
+        opening::look_at_log(&self.shared, &self.files, (&self.identity, at))
     }
 
     /// Where the catalog on the disk says that the data files are.
@@ -215,10 +215,10 @@ impl Instance {
         opening::prove_own(&work.shared, &work.files, &work.identity)?;
         let helps =
             |why: &EngineError, log: &Path| would_a_new_log_help(why, &*self.shared.volume, log);
-        let mut log = work.look_at_log()?;
+        let mut log = work.look_at_log(None)?;
         if log.span.as_ref().is_err_and(|why| helps(why, &log.path)) {
             // The device may have failed for a moment.
-            log = work.look_at_log()?;
+            log = work.look_at_log(None)?;
         }
         match log.span {
             Ok(span) => {
@@ -413,7 +413,7 @@ impl Instance {
         if !agreed {
             return Ok((End::Refused, repaired));
         }
-        let kept = self.keep_log(lost, &paths, &|| work.look_at_log())?;
+        let kept = self.keep_log(lost, &paths, &|at| work.look_at_log(at))?;
         let written = self.write_staged(work, (&repaired, &paths), after);
         if let Err(error) = written {
             if let Some(kept) = kept {
