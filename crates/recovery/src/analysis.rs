@@ -55,6 +55,9 @@ pub struct LogSpan {
     /// Whether the checkpoint is the first record of the log: that log was created for files that needed
     /// nothing of their old one.
     pub in_new_log: bool,
+    /// The byte of the file behind the last record that the device could not read: records may follow there,
+    /// unless the power went while it was being written.
+    pub unreadable_at: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -204,6 +207,7 @@ fn read_log(file: Arc<dyn File>, binding: [u8; 16]) -> Result<ReadLog, RecoveryE
         redo_point,
         end,
         in_new_log,
+        unreadable_at: scan.unreadable().map(|error| error.offset),
     };
     Ok(ReadLog {
         scan,

@@ -267,12 +267,15 @@ impl Instance {
         let about = (&identity, log, span.end);
         let computed = opening::mend_foundation(&work.shared, &work.files, about)?;
         let name = identity.name.unwrap_or_default();
+        let mut notes = computed.notes;
+        notes.extend(opening::unreadable_end(log, &name, &span));
         let first = work.files.iter().find(|own| own.id == FileId(1));
         let primary = first.map_or(Path::new(""), |own| &own.path);
         let aside = Arc::new(Mutex::new(SetAside::default()));
         let moved = Moved {
             home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
             repair: Some(Arc::clone(&aside)),
+            log_end: span.end,
             ..Moved::default()
         };
         let id = furrow_format::DatabaseId(identity.database_id.unwrap_or_default());
@@ -302,7 +305,7 @@ impl Instance {
             paths,
             log,
             computed: computed.pages.keys().copied().collect(),
-            notes: computed.notes,
+            notes,
         })
     }
 

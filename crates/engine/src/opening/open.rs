@@ -36,7 +36,7 @@ use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::{
-    Analysis, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo_around, undo,
+    Analysis, LogSpan, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo_around, undo,
 };
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_tables::Catalog;
@@ -206,6 +206,17 @@ pub(super) fn log_error(
     }
 }
 
+/// A sentence about a log that ends where the device cannot read.
+pub(crate) fn unreadable_end(path: &Path, name: &str, span: &LogSpan) -> Option<String> {
+    let at = span.unreadable_at?;
+    Some(format!(
+        "The log '{}' of database '{name}' ends with record {}: the device cannot read byte {at} behind it. \
+         If that was not being written when the system stopped, committed transactions are lost.",
+        path.display(),
+        span.end
+    ))
+}
+
 /// Takes a data file in that was proven to be the right one.
 fn accept(
     shared: &Shared,
@@ -363,6 +374,9 @@ impl Opening<'_> {
     /// Redo of the primary file, then of each file that the catalog names, as they come in sight.
     fn redo_all(&mut self) -> Result<(), EngineError> {
         let begun = Moment::now();
+        if let Some(text) = unreadable_end(self.log_file.path(), &self.name, &self.analysis.span) {
+            self.shared.error_log.write(Source::Server, &text);
+        }
         self.redo(&|file| file == FileId(1))?;
         let mut known = vec![FileId(1)];
         loop {

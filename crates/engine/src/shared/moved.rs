@@ -6,6 +6,7 @@ use crate::files::{UndoFile, is_known_page};
 use furrow_format::{Forks, Lsn, PageId};
 use furrow_io::File;
 use furrow_io::sync::Mutex;
+use furrow_log::LogError;
 use furrow_recovery::Aside;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
@@ -33,6 +34,8 @@ pub(crate) struct Moved {
     pub(crate) attaching: bool,
     /// Of a repair: what redo sets aside. A page that cannot be read is left to the repair.
     pub(crate) repair: Option<Arc<Mutex<SetAside>>>,
+    /// Of a repair: where the log has ended before. It must not end earlier now.
+    pub(crate) log_end: Lsn,
 }
 
 /// Openings of one repair that end because a page can be read again.
@@ -103,8 +106,12 @@ impl Moved {
         Some(&self.forks).filter(|_| self.is_restore())
     }
 
-    /// Proves that the fork that begins with the end of a restore begins behind the log that is there.
+    /// Proves that the fork that begins with the end of a restore begins behind the log that is there, and
+    /// that a repair reads as much of the log as before.
     pub(crate) fn prove_end(&self, end: Lsn) -> Result<(), EngineError> {
+        if end < self.log_end {
+            return Err(LogError::Missing(self.log_end).into());
+        }
         let begins = self.forks.all().first();
         match !self.is_restore() || begins.is_some_and(|fork| fork.first.0 == end.0 + 1) {
             true => Ok(()),

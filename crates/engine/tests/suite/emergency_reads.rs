@@ -150,6 +150,63 @@ fn a_page_that_redo_can_never_read_is_reported_as_lost() {
     instance.abandon();
 }
 
+/// What a power loss leaves of a machine with an open transaction whose log block was being written.
+fn cut_off(seed: u64) -> SimVolume {
+    let volume = new_volume();
+    let instance = start(&volume).unwrap();
+    let database = instance.create_database(&spec(FileSpec::new("L", LOG).size_mb(2)));
+    let database = database.unwrap();
+    let mut session = Session::new(&database).unwrap();
+    let columns = TableSpec::new("w")
+        .column(ColumnSpec::new("note", DataType::sized(TypeId::VarChar, 1_500)).not_null());
+    let table = session.create_table(&columns).unwrap();
+    database.checkpoint().unwrap();
+    session.begin().unwrap();
+    for _ in 0..8 {
+        let row = [s(&"late".repeat(300))];
+        session.insert(&table, &row).unwrap();
+    }
+    volume.inject(Fault::new(Ops::Changes, Effect::PowerLoss).under(LOG));
+    assert!(session.commit().is_err());
+    instance.abandon();
+    drop((session, table, database, instance));
+    volume.crash(&Crash::Unreadable { seed })
+}
+
+#[test]
+fn a_log_whose_end_cannot_be_read_is_named_at_the_start_and_by_a_repair() {
+    let (mut named, mut unnamed) = (0, 0);
+    for seed in 0..40 {
+        let ready = cut_off(seed);
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        assert_eq!(state(&instance), DatabaseState::Online, "seed {seed}");
+        let lines = instance.error_log().tail(40).into_iter();
+        let is_named = lines
+            .map(|line| line.text)
+            .any(|text| text.contains("the device cannot read byte") && text.contains(LOG));
+        instance.abandon();
+        if !is_named {
+            unnamed += 1;
+            continue;
+        }
+        named += 1;
+        without_images(&ready);
+        damage(&ready, (PRIMARY, BOOT));
+        let instance = start(&ready).unwrap();
+        enter(&instance).unwrap();
+        let repaired = repair(&instance).unwrap();
+        assert!(
+            !repaired.new_log && !repaired.loses_nothing(),
+            "seed {seed}"
+        );
+        let notes = repaired.notes.join(" ");
+        assert!(notes.contains("the device cannot read byte"), "{notes}");
+        instance.abandon();
+    }
+    assert!(named > 2 && unnamed > 2, "{named} {unnamed}");
+}
+
 #[test]
 fn emergency_opens_where_images_cannot_be_looked_for() {
     let volume = in_use();
