@@ -85,6 +85,28 @@ impl IoErrorKind {
             IoErrorKind::PastEnd | IoErrorKind::Poisoned | IoErrorKind::Crashed => 0,
         }
     }
+
+    /// Whether the device, or the path to it, cannot read or write these bytes. File systems report `EIO`.
+    /// Without their cache the error of the block layer comes through: `ENODATA` is a bad sector. Any other
+    /// error, such as a lack of memory, says nothing about the bytes.
+    pub fn is_medium(&self) -> bool {
+        let IoErrorKind::Os(number, _) = self else {
+            return false;
+        };
+        let found = Errno::from_raw_os_error(*number);
+        #[cfg(target_os = "linux")]
+        if found == Errno::REMOTEIO {
+            return true;
+        }
+        let of_medium = [
+            Errno::IO,
+            Errno::NODATA,
+            Errno::ILSEQ,
+            Errno::TIMEDOUT,
+            Errno::NOLINK,
+        ];
+        of_medium.contains(&found)
+    }
 }
 
 impl fmt::Display for IoErrorKind {

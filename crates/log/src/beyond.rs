@@ -19,7 +19,7 @@
 use crate::LogError;
 use crate::layout::{BLOCK_MAX_BYTES, BlockHeader, LOG_BUFFERS, SECTOR};
 use furrow_format::Lsn;
-use furrow_io::{AlignedBuf, File, read_around};
+use furrow_io::{AlignedBuf, File, IoError, read_around};
 
 /// How far a VLF is searched in which the log continues: two rings.
 const REACH_BYTES: u64 = 2 * (LOG_BUFFERS * BLOCK_MAX_BYTES) as u64;
@@ -44,21 +44,23 @@ pub(crate) struct Beyond<'a> {
 }
 
 impl Beyond<'_> {
-    /// An error if a block in these places proves that the log went on behind the last one.
+    /// An error if a block in these places proves that the log went on behind the last one. Else the device's
+    /// error, if it could not read one of them.
     pub(crate) fn prove_end(
         &self,
         places: impl IntoIterator<Item = Place>,
-    ) -> Result<(), LogError> {
+    ) -> Result<Option<IoError>, LogError> {
+        let mut unreadable = None;
         for place in places {
-            if self.goes_on(place)? {
+            if self.goes_on(place, &mut unreadable)? {
                 return Err(LogError::Damaged(self.last));
             }
         }
-        Ok(())
+        Ok(unreadable)
     }
 
     /// Whether a block in this place names a block behind the last one as durable.
-    fn goes_on(&self, place: Place) -> Result<bool, LogError> {
+    fn goes_on(&self, place: Place, unreadable: &mut Option<IoError>) -> Result<bool, LogError> {
         let (mut at, limit) = place.span;
         let end = limit.min(at.saturating_add(REACH_BYTES));
         let mut bytes = AlignedBuf::new(CHUNK_BYTES + BLOCK_MAX_BYTES);
@@ -67,7 +69,13 @@ impl Beyond<'_> {
             let Some(window) = bytes.get_mut(..window).filter(|w| !w.is_empty()) else {
                 break;
             };
-            read_around(self.file, at, window)?;
+            let mut missing = read_around(self.file, at, window)?;
+            if !missing.is_empty() {
+                // The device may have failed for a moment.
+                missing = read_around(self.file, at, window)?;
+            }
+            let error = missing.into_iter().next().map(|(_, error)| error);
+            *unreadable = unreadable.take().or(error);
             let starts = (0..window.len().min(CHUNK_BYTES)).step_by(SECTOR);
             let mut later = false;
             for header in starts.filter_map(|start| self.later_block(window.get(start..)?)) {

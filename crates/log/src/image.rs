@@ -14,7 +14,7 @@ use crate::reader::read_block;
 use crate::{LogError, LogScan, OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::sync::atomic::{AtomicU64, Ordering};
-use furrow_io::{AlignedBuf, File, Fill, IoErrorKind};
+use furrow_io::{AlignedBuf, File, Fill};
 use std::sync::Arc;
 
 /// VLFs that a log needs beside those that hold its blocks.
@@ -159,7 +159,7 @@ impl LogImage {
             (None | Some(LogError::Damaged(_)), Some(before)) if end < before => Behind::Lost,
             (None | Some(LogError::Damaged(_)), Some(_)) => Behind::Strays,
             // A power loss may have made a sector of what was being put in unreadable.
-            (Some(LogError::Io(e)), growing) if matches!(e.kind, IoErrorKind::Os(..)) => {
+            (Some(LogError::Io(e)), growing) if e.kind.is_medium() => {
                 match growing.is_some_and(|before| end >= before) {
                     true => Behind::Strays,
                     false => Behind::Lost,
@@ -355,7 +355,7 @@ impl LogImage {
             Ok(there) => {
                 Ok(there.is_some_and(|b| b.header.lsn == header.lsn && b.last_lsn() >= last))
             }
-            Err(LogError::Io(e)) if matches!(e.kind, IoErrorKind::Os(..)) => Ok(false),
+            Err(LogError::Io(e)) if e.kind.is_medium() => Ok(false),
             Err(error) => Err(error),
         }
     }

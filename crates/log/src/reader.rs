@@ -1,7 +1,9 @@
 //! Reading the log forward, from a checkpoint to its end, at restart.
 //!
 //! The end of the log is the first place where no valid block follows, unless blocks behind it prove that a
-//! durable one did (`beyond`), or the directory does: of a log that was restored it has the last record. A
+//! durable one did (`beyond`), or the directory does: of a log that was restored it has the last record.
+//! Where the device could not read, it is read again before that counts as the end
+//! ([`LogScan::unreadable`]). A
 //! valid block is one with a right checksum, our log's identity, the expected LSN, the LSN of the block
 //! before it, and an incarnation not below the last one's. The last two exclude blocks that were in flight
 //! behind a lost one at a crash: the next start writes with a higher incarnation, so that such blocks can
@@ -16,8 +18,11 @@ use crate::layout::{BLOCK_HEADER_BYTES, BLOCK_MAX_BYTES, BlockHeader, SECTOR};
 use crate::record::{OwnedRecord, Record};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{AlignedBuf, File, IoError, IoErrorKind, read_around};
+use furrow_io::{AlignedBuf, File, IoError, read_around};
 use std::sync::Arc;
+
+/// Looks at a place that the device could not read, before it counts as the end of the log.
+const LOOKS: u32 = 2;
 
 /// Where the log ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,6 +132,12 @@ impl LogScan {
         Ok(scan)
     }
 
+    /// At the end of the log: the device's error, if the log ends where the device could not read. Records
+    /// may follow there. They do not if the power went while the place was being written.
+    pub fn unreadable(&self) -> Option<&IoError> {
+        self.unreadable.as_ref()
+    }
+
     /// The device's error if there was any, because `error` follows from it; else `error`.
     pub fn unreadable_or(&mut self, error: LogError) -> LogError {
         self.unreadable.take().map_or(error, LogError::Io)
@@ -135,7 +146,7 @@ impl LogScan {
     /// The block at an offset of the file, as [`read_block`]; a place that cannot be read counts as no block.
     fn block_at(&mut self, offset: u64, room: u64) -> Result<Option<ReadBlock>, LogError> {
         match read_block(&*self.file, offset, room, self.directory.log_id()) {
-            Err(LogError::Io(e)) if matches!(e.kind, IoErrorKind::Os(..)) => {
+            Err(LogError::Io(e)) if e.kind.is_medium() => {
                 self.unreadable = Some(e);
                 Ok(None)
             }
@@ -174,19 +185,17 @@ impl LogScan {
 
     /// Loads the next valid block; `false` at the end of the log.
     fn load_next_block(&mut self) -> Result<bool, LogError> {
-        let (seq, offset) = self.next;
-        let here = self.valid_block(seq, offset)?;
-        let found = match (here, self.last) {
-            (Some(block), _) => Some(block),
-            // The rest of this VLF is empty: the log continues at the start of the next one.
-            (None, Some(_)) => self.valid_block(seq + 1, 0)?,
-            (None, None) => None,
+        let found = match self.find_next_block()? {
+            None if self.unreadable.is_some() => self.look_again()?,
+            found => found,
         };
         let Some(block) = found else {
-            let ends = self.prove_end();
-            return match ends {
+            return match self.prove_end() {
                 Err(e @ LogError::Damaged(_)) => Err(self.unreadable_or(e)),
-                ends => ends.map(|()| false),
+                ends => {
+                    self.unreadable = self.unreadable.take().or(ends?);
+                    Ok(false)
+                }
             };
         };
         let padded =
@@ -204,10 +213,47 @@ impl LogScan {
         Ok(true)
     }
 
-    /// An error if the log does not end here: see `beyond`.
-    fn prove_end(&self) -> Result<(), LogError> {
+    /// The block that follows, if a valid one does.
+    fn find_next_block(&mut self) -> Result<Option<ReadBlock>, LogError> {
+        let (seq, offset) = self.next;
+        match (self.valid_block(seq, offset)?, self.last) {
+            (Some(block), _) => Ok(Some(block)),
+            // The rest of this VLF is empty: the log continues at the start of the next one.
+            (None, Some(_)) => self.valid_block(seq + 1, 0),
+            (None, None) => Ok(None),
+        }
+    }
+
+    /// The block that follows, where no place could be found because the device could not read: it may have
+    /// failed for a moment. The first block of a VLF is needed to find the VLF.
+    fn look_again(&mut self) -> Result<Option<ReadBlock>, LogError> {
+        for _ in 0..LOOKS {
+            self.unreadable = None;
+            let mut seqs = self.find_seqs()?;
+            for (at, known) in self.seqs.iter().enumerate() {
+                let is_free = !seqs.contains(known);
+                if let Some(seq) = seqs.get_mut(at).filter(|seq| **seq == 0 && is_free) {
+                    *seq = *known;
+                }
+            }
+            self.seqs = seqs;
+            let found = self.find_next_block()?;
+            if found.is_some() || self.unreadable.is_none() {
+                return Ok(found);
+            }
+        }
+        debug_assert!(
+            self.unreadable.is_some(),
+            "else a look has ended the search"
+        );
+        Ok(None)
+    }
+
+    /// An error if the log does not end here: see `beyond`. The device's error, if it could not read a place
+    /// that may prove it.
+    fn prove_end(&self) -> Result<Option<IoError>, LogError> {
         let Some(last) = self.last.filter(|_| !mutated(Mutation::HoleIsTheEnd)) else {
-            return Ok(());
+            return Ok(None);
         };
         // A device that can no longer read anything proves nothing.
         let known_bytes = read_directory(&*self.file)?.file_bytes();

@@ -176,3 +176,62 @@ fn a_device_that_stops_reading_is_no_end_of_the_log() {
         }
     }
 }
+
+/// A log whose device fails a number of times from some read on, read from an LSN on: the number of records,
+/// and whether the device could not read its end.
+fn read_failing(volume: &SimVolume, from: Lsn, fault: Fault) -> Result<(usize, bool), LogError> {
+    let failing = volume.fork();
+    failing.inject(fault);
+    let file = failing.open(Path::new(PATH), Open::Existing, Access::Log)?;
+    let mut scan = LogScan::open(file, BINDING, from)?;
+    let mut records = 0;
+    while scan.next_record()?.is_some() {
+        records += 1;
+    }
+    Ok((records, scan.unreadable().is_some()))
+}
+
+#[test]
+fn an_end_of_the_log_that_could_not_be_read_for_a_moment_is_read_again() {
+    let (volume, start, log) = wrapped(30);
+    drop(log);
+    let volume = volume.fork();
+    let (mut read, mut refused) = (0, 0);
+    for nth in 1..120 {
+        for times in [1, 4, 8, 9, 12] {
+            let fault = Fault::new(Ops::Only(OpKind::Read), Effect::Fail);
+            match read_failing(&volume, start, fault.nth(nth).times(times)) {
+                Ok(found) => {
+                    assert_eq!(found, (30, false), "{times} reads from read {nth} on");
+                    read += 1;
+                }
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    println!("read {read}, refused {refused}");
+    assert!(read > refused);
+}
+
+#[test]
+fn an_end_of_the_log_that_cannot_be_read_is_reported() {
+    let (volume, start, log) = wrapped(30);
+    drop(log);
+    let volume = volume.fork();
+    let mut shorter = 0;
+    // Each look reads the last block sector by sector, and the first block of each VLF.
+    for (nth, times) in (25..45).flat_map(|nth| (400..4_000).step_by(60).map(move |t| (nth, t))) {
+        let fault = Fault::new(Ops::Only(OpKind::Read), Effect::Fail);
+        let found = read_failing(&volume, start, fault.nth(nth).times(times));
+        if let Ok((records, is_unreadable)) = found {
+            let is_known = records == 30 || is_unreadable;
+            assert!(
+                is_known,
+                "{records} records, {times} reads from read {nth} on failed"
+            );
+            shorter += u32::from(records < 30);
+        }
+    }
+    println!("{shorter} ended early");
+    assert!(shorter > 0);
+}

@@ -55,6 +55,9 @@ pub struct LogSpan {
     /// Whether the checkpoint is the first record of the log: that log was created for files that needed
     /// nothing of their old one.
     pub in_new_log: bool,
+    /// The byte of the file behind the last record that the device could not read: records may follow there,
+    /// unless the power went while it was being written.
+    pub unreadable_at: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -185,7 +188,12 @@ fn read_log(file: Arc<dyn File>, binding: [u8; 16]) -> Result<ReadLog, RecoveryE
         "records before the checkpoint are passed over"
     );
     let complete = seen.redo_point.filter(|_| seen.complete);
-    let redo_point = complete.ok_or(RecoveryError::NoCheckpoint(checkpoint))?;
+    let Some(redo_point) = complete else {
+        return Err(match scan.unreadable_or(LogError::Missing(checkpoint)) {
+            unreadable @ LogError::Io(_) => unreadable.into(),
+            _ => RecoveryError::NoCheckpoint(checkpoint),
+        });
+    };
     let mut losers: Vec<Loser> = seen
         .active
         .values()
@@ -199,6 +207,7 @@ fn read_log(file: Arc<dyn File>, binding: [u8; 16]) -> Result<ReadLog, RecoveryE
         redo_point,
         end,
         in_new_log,
+        unreadable_at: scan.unreadable().map(|error| error.offset),
     };
     Ok(ReadLog {
         scan,
@@ -313,6 +322,7 @@ pub fn analyse(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_io::sim::{Effect, Fault, OpKind, Ops, SimOptions, SimVolume};
     use furrow_io::{Access, AlignedBuf, MemoryVolume, Open, Volume};
     use furrow_log::Record;
     use furrow_txn::ListedTxn;
@@ -393,8 +403,7 @@ mod tests {
 
     /// A log of a checkpoint that follows three blocks: of the open transaction 5, of transaction 8, of
     /// transaction 5 again. Where each block begins in the file.
-    fn with_an_open_transaction() -> (Arc<dyn File>, [u64; 3]) {
-        let volume = MemoryVolume::new();
+    fn with_an_open_transaction(volume: &dyn Volume) -> (Arc<dyn File>, [u64; 3]) {
         let file = volume.open("a.ldf".as_ref(), Open::Create, Access::Log);
         let file = file.unwrap();
         let log = Log::create(Arc::clone(&file), 1 << 20, BINDING, LogConfig::default()).unwrap();
@@ -431,7 +440,7 @@ mod tests {
     #[test]
     fn a_damaged_block_of_others_before_the_redo_point_does_not_make_a_log_lost() {
         for (damaged, is_needed) in [(0, true), (1, false), (2, true)] {
-            let (file, blocks) = with_an_open_transaction();
+            let (file, blocks) = with_an_open_transaction(&MemoryVolume::new());
             assert!(look(&file, BINDING).is_ok());
             let garbage = AlignedBuf::copy_of(&[0xA5; 512]);
             file.write_at(blocks[damaged], &garbage).unwrap();
@@ -441,5 +450,28 @@ mod tests {
             let analysed = analyse(file, BINDING, (LogConfig::default(), Lsn::MAX));
             assert_eq!(analysed.unwrap().losers.len(), 1, "block {damaged}");
         }
+    }
+
+    #[test]
+    fn the_end_of_a_checkpoint_that_cannot_be_read_is_an_error_of_the_device() {
+        let volume = SimVolume::new(SimOptions::default());
+        drop(with_an_open_transaction(&volume));
+        let (mut unreadable, mut good) = (0, 0);
+        // The block is looked for several times, sector by sector.
+        for (nth, times) in (6..10).flat_map(|nth| (0..4_000).step_by(40).map(move |t| (nth, t))) {
+            let volume = volume.fork();
+            let fault = Fault::new(Ops::Only(OpKind::Read), Effect::Fail);
+            volume.inject(fault.nth(nth).times(times));
+            let file = volume.open("a.ldf".as_ref(), Open::Existing, Access::Log);
+            match look(&file.unwrap(), BINDING) {
+                Ok(_) => good += 1,
+                Err(RecoveryError::Log(LogError::Io(_))) => unreadable += 1,
+                Err(other) => panic!("{times} reads from read {nth} on failed: {other}"),
+            }
+        }
+        assert!(
+            good > 0 && unreadable > 0,
+            "{good} good, {unreadable} unreadable"
+        );
     }
 }

@@ -87,7 +87,9 @@ pub fn redo_around(
     let mut last = Lsn::ZERO;
     while last < end {
         // Analysis has read up to `end`, so a missing record is an error and not the end.
-        let record = scan.next_record()?.ok_or(LogError::Missing(end))?;
+        let Some(record) = scan.next_record()? else {
+            return Err(scan.unreadable_or(LogError::Missing(end)).into());
+        };
         last = record.lsn;
         if last >= from && last <= end {
             redo.record(&record)?;

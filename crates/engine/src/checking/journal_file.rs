@@ -31,8 +31,6 @@ pub(super) const KIND: &[u8] = b"FURROWR";
 const BEFORE: &[u8; 8] = b"FURROWR3";
 /// Most bytes of a journal of that version that are read for the files that it is of.
 const MOST_BEFORE_BYTES: u64 = 16 << 20;
-/// The device could not read.
-const EIO: i32 = 5;
 const SECTOR_BYTES: usize = 512;
 /// Bytes of the first sector in front of its checksums.
 const COUNTED_BYTES: usize = 20;
@@ -168,9 +166,9 @@ pub(super) fn damaged(path: &Path) -> EngineError {
 
 /// An error of the device about the journal itself; damage where the device cannot read it.
 pub(super) fn of_journal(path: &Path, error: IoError) -> EngineError {
-    match &error.kind {
-        IoErrorKind::Os(EIO, _) | IoErrorKind::PastEnd => damaged(path),
-        _ => error.into(),
+    match error.kind.is_medium() || error.kind == IoErrorKind::PastEnd {
+        true => damaged(path),
+        false => error.into(),
     }
 }
 

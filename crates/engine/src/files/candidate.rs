@@ -126,7 +126,7 @@ impl Candidate {
             Some(_) => match header_page(&*self.file, self.id) {
                 Ok((page, id)) => verify(&page, id) == Ok(Protection::Checksum),
                 // It was being written, too.
-                Err(e) if matches!(e.kind, IoErrorKind::Os(..)) => false,
+                Err(e) if e.kind.is_medium() => false,
                 Err(e) => return Err(e.into()),
             },
             None => true,
@@ -146,7 +146,7 @@ impl Candidate {
         ] {
             let mut page = match read {
                 Ok((page, _)) => page,
-                Err(e) if matches!(e.kind, IoErrorKind::Os(..) | IoErrorKind::PastEnd) => continue,
+                Err(e) if e.kind.is_medium() || e.kind == IoErrorKind::PastEnd => continue,
                 Err(e) => return Err(e.into()),
             };
             let view = Page::new(&page);

@@ -32,8 +32,9 @@ pub use file_path::file_path;
 pub(crate) use metered::Metered;
 pub(crate) use patched::{Patched, Patches};
 pub(crate) use physical::{
-    Guarded, Made, bears, check_directory, check_free, double_write_path, head_of, is_known_page,
-    is_own, is_own_boot, open_error, read_boot, read_header, remove_any, remove_own, repair_path,
+    Guarded, Made, PageReadError, bears, check_directory, check_free, double_write_path, head_of,
+    is_known_page, is_own, is_own_boot, open_error, read_boot, read_header, read_page, remove_any,
+    remove_own, repair_path,
 };
 pub(crate) use resting::{RestingFile, RestingFiles};
 pub(crate) use rows::{

@@ -6,9 +6,10 @@
 //! 2. The log is read to its end. If it has all that recovery needs, it stays:
 //!    1. The images of torn pages are put back. A boot page or headers that cannot be used are computed from
 //!       the other pages, as of the point where redo begins.
-//!    2. The database is opened as any other, recovered, and shut down cleanly: in memory. A page that redo
-//!       cannot read and that the log does not rebuild is left to the repair, whether it can be read later or
-//!       not; so is one that is older than the log says.
+//!    2. The database is opened as any other, recovered, and shut down cleanly: in memory. If a page that
+//!       redo could not read can be read then, the opening begins again, at most twice. A page that redo
+//!       cannot read and that the log does not rebuild is left to the repair; so is one that is older than
+//!       the log says.
 //! 3. Else, if another log removes what is wrong ([`would_a_new_log_help`]) and a second look finds the same,
 //!    the log is given up: the images of torn pages are put back.
 //! 4. New contents of pages are computed as for any repair (`furrow_check::repair`), and the caller decides.
@@ -32,7 +33,7 @@ use crate::checking::{Locked, LogAfter, Paths};
 use crate::database::Database;
 use crate::files::{Outcome, Staged, put_images_back, repair_path};
 use crate::opening::{self, LogLook, OwnFile};
-use crate::shared::{Moved, Shared};
+use crate::shared::{Moved, SetAside, Shared};
 use furrow_check::{Identity, Repaired};
 use furrow_format::{FileId, PAGE_SIZE, PageId, PageNo, UserAccess};
 use furrow_io::sync::Mutex;
@@ -78,9 +79,9 @@ impl Work {
         Ok(true)
     }
 
-    /// Looks how far the log reaches.
-    fn look_at_log(&self) -> Result<LogLook, EngineError> {
-        opening::look_at_log(&self.shared, &self.files, &self.identity)
+    /// Looks how far the log reaches, or the file at this path in its place.
+    fn look_at_log(&self, at: Option<&Path>) -> Result<LogLook, EngineError> {
+        opening::look_at_log(&self.shared, &self.files, (&self.identity, at))
     }
 
     /// Where the catalog on the disk says that the data files are.
@@ -214,10 +215,10 @@ impl Instance {
         opening::prove_own(&work.shared, &work.files, &work.identity)?;
         let helps =
             |why: &EngineError, log: &Path| would_a_new_log_help(why, &*self.shared.volume, log);
-        let mut log = work.look_at_log()?;
+        let mut log = work.look_at_log(None)?;
         if log.span.as_ref().is_err_and(|why| helps(why, &log.path)) {
             // The device may have failed for a moment.
-            log = work.look_at_log()?;
+            log = work.look_at_log(None)?;
         }
         match log.span {
             Ok(span) => {
@@ -266,25 +267,32 @@ impl Instance {
         let about = (&identity, log, span.end);
         let computed = opening::mend_foundation(&work.shared, &work.files, about)?;
         let name = identity.name.unwrap_or_default();
+        let mut notes = computed.notes;
+        notes.extend(opening::unreadable_end(log, &name, &span));
         let first = work.files.iter().find(|own| own.id == FileId(1));
         let primary = first.map_or(Path::new(""), |own| &own.path);
-        let stale = Arc::new(Mutex::new(Vec::new()));
+        let aside = Arc::new(Mutex::new(SetAside::default()));
         let moved = Moved {
             home: primary.parent().unwrap_or(Path::new("")).to_path_buf(),
-            stale: Some(Arc::clone(&stale)),
+            repair: Some(Arc::clone(&aside)),
+            log_end: span.end,
             ..Moved::default()
         };
         let id = furrow_format::DatabaseId(identity.database_id.unwrap_or_default());
         let open = || opening::open(&work.shared, id, &name, primary, &moved);
-        // Each turn spoils a page that could be read.
+        // Each turn spoils a page that could be read, or is one of the few after which one can be again.
         let database = loop {
             let failed = match open() {
                 Ok(database) => break database,
                 Err(failed) => failed,
             };
-            // What could not be read is read again.
-            let pages = std::mem::take(&mut *stale.lock());
-            if pages.is_empty() || !work.spoil(&pages, &work.paths())? {
+            let (pages, is_readable_again) = {
+                let mut aside = aside.lock();
+                let again = std::mem::take(&mut aside.is_readable_again);
+                (std::mem::take(&mut aside.stale), again)
+            };
+            let is_new_turn = is_readable_again || !pages.is_empty();
+            if !is_new_turn || !work.spoil(&pages, &work.paths())? {
                 return Err(failed);
             }
         };
@@ -297,7 +305,7 @@ impl Instance {
             paths,
             log,
             computed: computed.pages.keys().copied().collect(),
-            notes: computed.notes,
+            notes,
         })
     }
 
@@ -408,7 +416,7 @@ impl Instance {
         if !agreed {
             return Ok((End::Refused, repaired));
         }
-        let kept = self.keep_log(lost, &paths, &|| work.look_at_log())?;
+        let kept = self.keep_log(lost, &paths, &|at| work.look_at_log(at))?;
         let written = self.write_staged(work, (&repaired, &paths), after);
         if let Err(error) = written {
             if let Some(kept) = kept {

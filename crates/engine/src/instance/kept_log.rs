@@ -11,9 +11,6 @@ use furrow_recovery::RecoveryError;
 use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 
-/// The device could not read or write.
-const EIO: i32 = 5;
-
 /// A log that is given up, and why.
 #[derive(Debug)]
 pub(super) struct LostLog {
@@ -21,33 +18,38 @@ pub(super) struct LostLog {
     pub(super) why: EngineError,
 }
 
+/// Looks at the log, or at the file at this path as the log.
+type LookAt<'l> = dyn Fn(Option<&Path>) -> Result<LogLook, EngineError> + 'l;
+
 impl Instance {
     /// Keeps a copy of a log that is about to be replaced, whatever is wrong with it; `None` where there is
-    /// no log. If it turns out to be good, or to be readable, the reason why it was given up is returned:
-    /// that was of a moment. `look` looks at the log once more.
+    /// no log. If it or its copy turns out to be good, or to be readable, the reason why it was given up is
+    /// returned: that was of a moment. `look` looks once more at the log, or at another file as the log.
     pub(super) fn keep_log(
         &self,
         lost: LostLog,
         paths: &Paths,
-        look: &dyn Fn() -> Result<LogLook, EngineError>,
+        look: &LookAt<'_>,
     ) -> Result<Option<PathBuf>, EngineError> {
         let LostLog { path, why } = lost;
-        if path.as_os_str().is_empty() || !self.shared.volume.exists(&path)? {
+        let volume = &*self.shared.volume;
+        if path.as_os_str().is_empty() || !volume.exists(&path)? {
             return Ok(None);
         }
         let kept = opening::keep_log(&self.shared, &path, opening::is_unreadable(&why, &path))?;
-        let still = match look().and_then(|log| log.span) {
-            Ok(_) => Some(why),
-            Err(again) if kept.is_read && opening::is_unreadable(&again, &path) => Some(again),
-            Err(_) => None,
-        };
-        match still {
-            Some(why) => {
-                self.forget_copy(&kept.path, paths);
-                Err(why)
-            }
-            None => Ok(Some(kept.path)),
+        for (at, path) in [(None, &path), (Some(&*kept.path), &kept.path)] {
+            let refused = match look(at).map(|log| log.span) {
+                Ok(Ok(_)) => why,
+                // The files that belong to it could not be read, or the reason is another one by now.
+                Err(error) => error,
+                Ok(Err(again)) if !would_a_new_log_help(&again, volume, path) => again,
+                Ok(Err(again)) if kept.is_read && opening::is_unreadable(&again, path) => again,
+                Ok(Err(_)) => continue,
+            };
+            self.forget_copy(&kept.path, paths);
+            return Err(refused);
         }
+        Ok(Some(kept.path))
     }
 
     /// Removes the copy of a log that was not replaced. Where a journal is left, it may be yet.
@@ -70,8 +72,7 @@ impl Instance {
 pub(super) fn would_a_new_log_help(error: &EngineError, volume: &dyn Volume, log: &Path) -> bool {
     let is_for_now = |error: &IoError| {
         let lost = error.kind == IoErrorKind::NotFound && *error.path == *log;
-        let medium = matches!(&error.kind, IoErrorKind::Os(EIO, _));
-        !(lost || medium || error.kind == IoErrorKind::PastEnd)
+        !(lost || error.kind.is_medium() || error.kind == IoErrorKind::PastEnd)
     };
     match error {
         EngineError::Refused(_) if error.has(5108) => true,

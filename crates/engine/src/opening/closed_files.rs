@@ -92,11 +92,12 @@ fn has_foreign_boot(file: &Candidate, identity: &Identity) -> bool {
     identity.binding != Some(boot.family) && !(same_name && same_id)
 }
 
-/// Looks whether the log of a closed database is there, and has all that recovery needs.
+/// Looks whether the log of a closed database is there, and has all that recovery needs. The log is `at` this
+/// path, or where the catalog says.
 pub(crate) fn look_at_log(
     shared: &Shared,
     files: &[OwnFile],
-    identity: &Identity,
+    (identity, at): (&Identity, Option<&Path>),
 ) -> Result<LogLook, EngineError> {
     let name = identity.name.as_deref().unwrap_or_default();
     let opened = files.iter().map(|own| {
@@ -111,6 +112,16 @@ pub(crate) fn look_at_log(
     let (Some((_, primary)), Some(binding)) = (opened.first(), binding) else {
         return Err(EngineError::Damaged("no header can be read".into()));
     };
+    let path = match at {
+        Some(path) => path.to_path_buf(),
+        None => log_path(shared, name, primary)?,
+    };
+    let span = reach(shared, (name, &path), (&mut opened, binding));
+    Ok(LogLook { path, span })
+}
+
+/// Where the log of a closed database is.
+fn log_path(shared: &Shared, name: &str, primary: &Candidate) -> Result<PathBuf, EngineError> {
     let home = primary.path().parent().unwrap_or(Path::new(""));
     let path = match log_row(shared, name, primary)? {
         Some(recorded) => {
@@ -122,9 +133,7 @@ pub(crate) fn look_at_log(
         }
         None => default_log_path(primary.path()),
     };
-    let path = with_its_blanks(&*shared.volume, path);
-    let span = reach(shared, (name, &path), (&mut opened, binding));
-    Ok(LogLook { path, span })
+    Ok(with_its_blanks(&*shared.volume, path))
 }
 
 fn first_binding(opened: &[(FileId, Candidate)]) -> Result<Option<Guid>, EngineError> {

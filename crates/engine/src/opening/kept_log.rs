@@ -8,8 +8,7 @@
 use crate::shared::Shared;
 use furrow_format::{Lsn, NEW_LOG_APART};
 use furrow_io::{
-    Access, AlignedBuf, File, IoError, IoErrorKind, Open, Volume, copy_around, copy_file,
-    read_around,
+    Access, AlignedBuf, File, IoErrorKind, IoOp, Open, Volume, copy_around, copy_file, read_around,
 };
 use furrow_log::{LogError, LogScan};
 use furrow_observe::errorlog::Source;
@@ -18,8 +17,6 @@ use furrow_tables::EngineError;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// The device could not read or write.
-const EIO: i32 = 5;
 /// What is compared at once.
 const CHUNK_BYTES: usize = 1 << 20;
 
@@ -45,7 +42,7 @@ pub(crate) fn keep_log(
     let missing_bytes = match copied {
         Ok(missing_bytes) => missing_bytes,
         Err(error) => {
-            if volume.exists(&path)? {
+            if has_made(&error, (log, &path)) && volume.exists(&path)? {
                 volume.remove(&path)?;
             }
             return Err(error);
@@ -77,14 +74,27 @@ fn copy(
     let is_cancelled = &furrow_observe::task::is_cancelled;
     if !is_doubted {
         match copy_file(volume, log, to, is_cancelled).map_err(EngineError::from) {
-            Err(error) if is_unreadable(&error, log) => {}
+            Err(error) if is_unreadable(&error, log) => {
+                if has_made(&error, (log, to)) && volume.exists(to)? {
+                    volume.remove(to)?;
+                }
+            }
             copied => return copied.map(|()| 0),
-        }
-        if volume.exists(to)? {
-            volume.remove(to)?;
         }
     }
     Ok(copy_around(volume, log, to, is_cancelled)?)
+}
+
+/// Whether a copy that failed may have created its file: not if there was one already, nor if the log could
+/// not be opened.
+fn has_made(error: &EngineError, (log, to): (&Path, &Path)) -> bool {
+    let EngineError::Io(io) = error else {
+        return true;
+    };
+    match *io.path == *to {
+        true => io.kind != IoErrorKind::AlreadyExists,
+        false => io.op != IoOp::Open || *io.path != *log,
+    }
 }
 
 /// Keeps a copy of a log before opening the database replaces it. A repair has kept one before its journal
@@ -120,13 +130,14 @@ fn is_kept(volume: &dyn Volume, (path, file): (&Path, &dyn File)) -> Result<bool
 }
 
 /// Whether two files have the same bytes, those that cannot be read being zeros.
-fn is_same(one: &dyn File, other: &dyn File) -> Result<bool, IoError> {
+fn is_same(one: &dyn File, other: &dyn File) -> Result<bool, EngineError> {
     let length = one.len_bytes()?;
     if length != other.len_bytes()? {
         return Ok(false);
     }
     let [mut mine, mut theirs] = [(); 2].map(|()| AlignedBuf::new(CHUNK_BYTES));
     for at in (0..length).step_by(CHUNK_BYTES) {
+        EngineError::check_cancelled()?;
         let wanted = (length - at).min(CHUNK_BYTES as u64) as usize;
         let (mine, theirs) = (mine.get_mut(..wanted), theirs.get_mut(..wanted));
         let (mine, theirs) = (mine.unwrap_or_default(), theirs.unwrap_or_default());
@@ -166,8 +177,31 @@ pub(crate) fn is_unreadable(error: &EngineError, path: &Path) -> bool {
         EngineError::Io(io)
         | EngineError::Log(LogError::Io(io))
         | EngineError::Recovery(RecoveryError::Log(LogError::Io(io))) => {
-            matches!(&io.kind, IoErrorKind::Os(EIO, _)) && *io.path == *path
+            io.kind.is_medium() && *io.path == *path
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_io::{MemoryVolume, read_file, write_file};
+
+    #[test]
+    fn a_copy_of_another_log_that_is_there_already_is_not_removed() {
+        let volume = MemoryVolume::new();
+        let (log, to) = (Path::new("l.ldf"), Path::new("l.ldf.lost"));
+        write_file(&volume, log, &[1; 512]).unwrap();
+        write_file(&volume, to, &[2; 512]).unwrap();
+        for is_doubted in [false, true] {
+            let failed = copy(&volume, (log, to), is_doubted).unwrap_err();
+            assert!(!has_made(&failed, (log, to)), "{failed}");
+        }
+        assert_eq!(read_file(&volume, to).unwrap(), [2; 512]);
+        volume.remove(log).unwrap();
+        volume.remove(to).unwrap();
+        let failed = copy(&volume, (log, to), true).unwrap_err();
+        assert!(!has_made(&failed, (log, to)), "{failed}");
     }
 }

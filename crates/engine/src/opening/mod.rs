@@ -16,4 +16,4 @@ pub(crate) use closed_log::{ClosedLog, open_log};
 pub(crate) use computed::{first_damaged, mend_foundation};
 pub(crate) use create::{check_paths, create, header_of, space_options};
 pub(crate) use kept_log::{is_unreadable, keep_log};
-pub(crate) use open::{birth, open, sniff, spoil, state_after};
+pub(crate) use open::{birth, open, sniff, spoil, state_after, unreadable_end};

@@ -20,7 +20,7 @@ use crate::checking::Leftover;
 use crate::database::{Database, Hooks, Parts, Registration, clear_flag, force_boot};
 use crate::files::{
     AbsentEntry, Candidate, FileBook, FileEntry, FileStatus, Guarded, LogEntry, Made, Metered,
-    ParsedFile, files_in_pool, read_boot,
+    PageReadError, ParsedFile, files_in_pool, read_boot, read_page,
 };
 use crate::keeper::Keeper;
 use crate::shared::{Moved, Shared};
@@ -36,7 +36,7 @@ use furrow_messages::{Arg, Message};
 use furrow_observe::errorlog::Source;
 use furrow_pool::{CheckpointOptions, LatchRank};
 use furrow_recovery::{
-    Analysis, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo_around, undo,
+    Analysis, LogSpan, RecoveryError, RedoStats, analyse, changed_by, checkpoint, redo_around, undo,
 };
 use furrow_space::{Space, SpaceConfig, SpaceError};
 use furrow_tables::Catalog;
@@ -206,6 +206,17 @@ pub(super) fn log_error(
     }
 }
 
+/// A sentence about a log that ends where the device cannot read.
+pub(crate) fn unreadable_end(path: &Path, name: &str, span: &LogSpan) -> Option<String> {
+    let at = span.unreadable_at?;
+    Some(format!(
+        "The log '{}' of database '{name}' ends with record {}: the device cannot read byte {at} behind it. \
+         If that was not being written when the system stopped, committed transactions are lost.",
+        path.display(),
+        span.end
+    ))
+}
+
 /// Takes a data file in that was proven to be the right one.
 fn accept(
     shared: &Shared,
@@ -291,6 +302,9 @@ pub(super) fn begin<'a>(
     })
 }
 
+/// Reads of a page that redo could not read, before it counts as lost.
+const LOOKS: u32 = 2;
+
 /// Bytes of a page that is made unreadable: no page of any number has them.
 const SPOILED: u8 = 0xEE;
 
@@ -315,16 +329,13 @@ impl Opening<'_> {
         let log = Arc::clone(&self.log_file);
         let loses = |txn| losers.contains(&txn);
         let done = redo_around(&self.store, log, span, wanted, &loses);
-        let done = done.and_then(|(done, aside)| Ok((done, self.moved.leave(aside)?)));
         let path = self.log_file.path();
         let warn = |text: &str| self.shared.error_log.write(Source::Server, text);
-        let (done, left) = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
+        let (done, aside) = done.map_err(|e| log_error(path, e, &self.name, &warn))?;
+        let left = self.moved.leave(aside, &|page| self.reads_again(page))?;
         // They may be readable by now; the changes that redo has skipped are lost all the same.
         for page in left {
-            let file = match page.file {
-                FileId(1) => Some(&self.primary),
-                other => self.files.get(&other.0).map(|entry| &entry.file),
-            };
+            let file = self.file_of(page);
             file.map_or(Ok(()), |file| spoil(&**file, page.page))?;
         }
         self.redone.applied += done.applied;
@@ -333,9 +344,39 @@ impl Opening<'_> {
         Ok(())
     }
 
+    fn file_of(&self, page: PageId) -> Option<&Arc<dyn File>> {
+        match page.file {
+            FileId(1) => Some(&self.primary),
+            other => self.files.get(&other.0).map(|entry| &entry.file),
+        }
+    }
+
+    /// Whether a page can be read and is sound, though redo could not read it: the device may have failed
+    /// for a moment. Where the system lacks something, that is not known.
+    fn reads_again(&self, page: PageId) -> Result<bool, EngineError> {
+        let Some(file) = self.file_of(page) else {
+            return Ok(false);
+        };
+        for _ in 0..LOOKS {
+            match read_page(&**file, page) {
+                Ok(_) => return Ok(true),
+                Err(PageReadError::Io(e))
+                    if !(e.kind.is_medium() || e.kind == IoErrorKind::PastEnd) =>
+                {
+                    return Err(e.into());
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
     /// Redo of the primary file, then of each file that the catalog names, as they come in sight.
     fn redo_all(&mut self) -> Result<(), EngineError> {
         let begun = Moment::now();
+        if let Some(text) = unreadable_end(self.log_file.path(), &self.name, &self.analysis.span) {
+            self.shared.error_log.write(Source::Server, &text);
+        }
         self.redo(&|file| file == FileId(1))?;
         let mut known = vec![FileId(1)];
         loop {

@@ -186,6 +186,7 @@ pub(crate) fn new_log(
             redo_point: tail,
             end: tail,
             in_new_log: true,
+            unreadable_at: None,
         },
         losers: Vec::new(),
         next_txn: 1,

@@ -467,7 +467,7 @@ enum Copy {
 /// What one of the files holds. The one that was being written when the power went may be unreadable.
 fn copy_in(file: &dyn File) -> Result<Copy, IoError> {
     match read(file).or_else(|_| read(file)) {
-        Err(error) if matches!(error.kind, IoErrorKind::Os(..)) => Ok(Copy::Unreadable(error)),
+        Err(error) if error.kind.is_medium() => Ok(Copy::Unreadable(error)),
         read => read,
     }
 }

@@ -9,7 +9,7 @@ mod reserved;
 pub(crate) use holds::RestoreHold;
 pub(crate) use list::{DatabaseList, in_transition};
 pub(crate) use listed::{Absent, Link, Listed, Phase};
-pub(crate) use moved::Moved;
+pub(crate) use moved::{Moved, SetAside};
 pub(crate) use reserved::{Reserved, Reverting};
 
 use furrow_io::sync::Mutex;

@@ -6,7 +6,8 @@ use crate::files::{UndoFile, is_known_page};
 use furrow_format::{Forks, Lsn, PageId};
 use furrow_io::File;
 use furrow_io::sync::Mutex;
-use furrow_recovery::{Aside, RecoveryError};
+use furrow_log::LogError;
+use furrow_recovery::Aside;
 use furrow_tables::EngineError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -31,9 +32,24 @@ pub(crate) struct Moved {
     /// FOR ATTACH: a new log is created in place of a lost one, where that is allowed. A file is looked for
     /// beside the primary one, too, if the file at the recorded path is not the right one.
     pub(crate) attaching: bool,
-    /// Of a repair: the pages that redo sets aside and that can be read: they do not have what the log says,
-    /// which ends the opening. One that cannot be read is left to the repair.
-    pub(crate) stale: Option<Arc<Mutex<Vec<PageId>>>>,
+    /// Of a repair: what redo sets aside. A page that cannot be read is left to the repair.
+    pub(crate) repair: Option<Arc<Mutex<SetAside>>>,
+    /// Of a repair: where the log has ended before. It must not end earlier now.
+    pub(crate) log_end: Lsn,
+}
+
+/// Openings of one repair that end because a page can be read again.
+const MOST_REPEATS: u32 = 2;
+
+/// The pages that end an opening of a repair, because redo could not change them.
+#[derive(Debug, Default)]
+pub(crate) struct SetAside {
+    /// Pages that can be read, and do not have what the log says.
+    pub(crate) stale: Vec<PageId>,
+    /// Whether a page could not be read, and can be now: redo with it has to begin again.
+    pub(crate) is_readable_again: bool,
+    /// Openings that have ended so.
+    repeats: u32,
 }
 
 impl Moved {
@@ -45,21 +61,39 @@ impl Moved {
     }
 
     /// Takes the pages that redo has set aside, and returns those that are left to a repair; an error unless
-    /// all are. Those by which files are known may not: they were sound, or computed, before redo.
-    pub(crate) fn leave(&self, aside: Vec<Aside>) -> Result<Vec<PageId>, RecoveryError> {
-        let (mut first, mut left) = (None, Vec::new());
-        for aside in aside {
-            match &self.stale {
-                Some(stale) if aside.is_stale => stale.lock().push(aside.page),
-                Some(_) if !is_known_page(aside.page) => {
-                    left.push(aside.page);
-                    continue;
-                }
-                _ => {}
+    /// all are. Those by which files are known may not: they were sound, or computed, before redo. Nor may
+    /// one that `reads_again`, unless that has ended openings before.
+    pub(crate) fn leave(
+        &self,
+        aside: Vec<Aside>,
+        reads_again: &dyn Fn(PageId) -> Result<bool, EngineError>,
+    ) -> Result<Vec<PageId>, EngineError> {
+        let Some(repair) = &self.repair else {
+            let first = aside.into_iter().next();
+            return first.map_or(Ok(Vec::new()), |first| Err(first.error.into()));
+        };
+        let mut repair = repair.lock();
+        let may_repeat = repair.repeats < MOST_REPEATS;
+        let (mut first, mut left, mut again) = (None, Vec::new(), false);
+        for Aside {
+            page,
+            error,
+            is_stale,
+        } in aside
+        {
+            if is_stale {
+                repair.stale.push(page);
+            } else if may_repeat && reads_again(page)? {
+                again = true;
+            } else if !is_known_page(page) {
+                left.push(page);
+                continue;
             }
-            first = first.or(Some(aside.error));
+            first = first.or(Some(error));
         }
-        first.map_or(Ok(left), Err)
+        repair.is_readable_again |= again;
+        repair.repeats += u32::from(again);
+        first.map_or(Ok(left), |first| Err(first.into()))
     }
 
     /// Whether it is a restore that ends.
@@ -72,8 +106,12 @@ impl Moved {
         Some(&self.forks).filter(|_| self.is_restore())
     }
 
-    /// Proves that the fork that begins with the end of a restore begins behind the log that is there.
+    /// Proves that the fork that begins with the end of a restore begins behind the log that is there, and
+    /// that a repair reads as much of the log as before.
     pub(crate) fn prove_end(&self, end: Lsn) -> Result<(), EngineError> {
+        if end < self.log_end {
+            return Err(LogError::Missing(self.log_end).into());
+        }
         let begins = self.forks.all().first();
         match !self.is_restore() || begins.is_some_and(|fork| fork.first.0 == end.0 + 1) {
             true => Ok(()),

@@ -45,17 +45,20 @@ fn a_log_that_cannot_be_read_for_good_is_kept_with_zeros_there() {
     let log = read(&volume, LOG);
     // So that it is in EMERGENCY; a repair finds it again.
     volume.remove(Path::new(LOG)).unwrap();
-    let instance = start(&volume).unwrap();
-    enter(&instance).unwrap();
-    put(&volume, LOG, &log);
-    let fault = Fault::new(Ops::Only(OpKind::Read), Effect::Fail);
-    volume.inject(fault.under(LOG).sticky());
-    let repaired = repair(&instance).map(|done| done.new_log);
-    assert!(repaired.unwrap());
-    assert!(read(&volume, COPY) == vec![0; log.len()]);
-    volume.heal();
-    assert_eq!(findings(&instance), Vec::<String>::new());
-    instance.abandon();
+    for unreadable in [Effect::Fail, Effect::BadSector] {
+        let volume = volume.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        put(&volume, LOG, &log);
+        let fault = Fault::new(Ops::Only(OpKind::Read), unreadable);
+        volume.inject(fault.under(LOG).sticky());
+        let repaired = repair(&instance).map(|done| done.new_log);
+        assert!(repaired.unwrap(), "{unreadable:?}");
+        assert!(read(&volume, COPY) == vec![0; log.len()], "{unreadable:?}");
+        volume.heal();
+        assert_eq!(findings(&instance), Vec::<String>::new(), "{unreadable:?}");
+        instance.abandon();
+    }
 }
 
 #[test]
@@ -100,6 +103,43 @@ fn a_log_that_could_not_be_read_once_is_not_given_up() {
         println!("{times} times: {n} reads, {whole} whole, {failed} failed");
         assert!(whole > 0, "{times} times: {failed} failed");
     }
+}
+
+#[test]
+fn a_log_is_not_given_up_because_the_last_look_at_it_lacks_memory() {
+    let ready = in_use();
+    let log = read(&ready, LOG);
+    // So that it is in EMERGENCY; a repair finds it again.
+    ready.remove(Path::new(LOG)).unwrap();
+    let (mut whole, mut failed) = (0, 0);
+    for (times, behind) in (1..60).flat_map(|times| (1..5).map(move |behind| (times, behind))) {
+        let volume = ready.fork();
+        let instance = start(&volume).unwrap();
+        enter(&instance).unwrap();
+        put(&volume, LOG, &log);
+        let before = files(&volume);
+        let fault = |effect| Fault::new(Ops::Only(OpKind::Read), effect).under(LOG);
+        volume.inject(fault(Effect::Fail).times(times));
+        volume.inject(fault(Effect::NoMemory).nth(times + behind));
+        let repaired = repair(&instance).map(|repaired| repaired.new_log);
+        volume.heal();
+        let context = format!("{times} reads failed, and the one {behind} behind them");
+        match repaired {
+            Ok(new_log) => {
+                assert!(!new_log, "{context}");
+                assert!(is_all_committed(&committed(&instance)), "{context}");
+                whole += 1;
+            }
+            Err(why) => {
+                let context = format!("{context}: {why}");
+                prove_untouched((&instance, &volume), &before, &context);
+                failed += 1;
+            }
+        }
+        instance.abandon();
+    }
+    println!("{whole} whole, {failed} failed");
+    assert!(failed > 0);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 
 use crate::tables_common;
 
-use furrow_engine::{EngineError, ReadLock, ScanSpec, Session, Table};
+use furrow_engine::{EngineError, LeafRows, ReadLock, ScanSpec, Session, Table};
 use furrow_io::sync::atomic::{AtomicBool, Ordering};
 use furrow_io::thread;
 use furrow_io::time::{Moment, sleep};
@@ -130,4 +130,37 @@ fn a_reader_that_has_waited_holds_no_lock_of_the_row() {
     });
     assert!(reader.in_transaction());
     assert_eq!(held(&house, &reader, &table).1, 0);
+}
+
+#[test]
+fn a_scan_that_ends_between_its_wait_and_its_row_holds_no_lock_of_the_row() {
+    let (house, table) = numbered(1);
+    let mut reader = house.session();
+    let reader_id = reader.id();
+    reader.begin().unwrap();
+    let mut writer = locked(house.session(), &table);
+    let held = thread::scope(|s| {
+        let reading = s.spawn(|| {
+            let mut scan = reader.open_scan(&table, &ScanSpec::default()).unwrap();
+            assert!(scan.hands_over());
+            let mut rows = 0;
+            for _ in 0..BEFORE_READER {
+                let counted = LeafRows::Count(&mut rows);
+                assert!(reader.step_leaf(&mut scan, counted).unwrap());
+            }
+            assert_eq!(rows, 0);
+            reader.close_scan(scan);
+            let held = held(&house, &reader, &table).1;
+            // If it held one, the writers would wait for it.
+            reader.rollback().unwrap();
+            held
+        });
+        for _ in 0..BEFORE_READER {
+            until_waits(&house, reader_id, || false);
+            writer = followed(writer, &house, &table);
+        }
+        drop(writer);
+        reading.join().unwrap()
+    });
+    assert_eq!(held, 0);
 }

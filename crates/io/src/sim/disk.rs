@@ -336,3 +336,12 @@ fn apply_name(names: &mut Namespace<usize>, change: &NameChange) {
 pub(super) fn device_error(op: IoOp, path: &Path, offset: u64) -> IoError {
     IoError::of_errno(op, path, offset, Errno::IO)
 }
+
+/// The same past the cache of the file system.
+pub(super) fn bad_sector(op: IoOp, path: &Path, offset: u64) -> IoError {
+    IoError::of_errno(op, path, offset, Errno::NODATA)
+}
+
+pub(super) fn no_memory(op: IoOp, path: &Path, offset: u64) -> IoError {
+    IoError::of_errno(op, path, offset, Errno::NOMEM)
+}

@@ -115,6 +115,10 @@ pub enum SyncLoss {
 pub enum Effect {
     /// `EIO`; nothing is done. A sync fails as by `FailSync(SyncLoss::Random)`.
     Fail,
+    /// `ENODATA`, as the block layer reports a bad sector; nothing is done.
+    BadSector,
+    /// `ENOMEM`; nothing is done.
+    NoMemory,
     /// `NoSpace`; nothing is done.
     NoSpace,
     /// `EIO` after the first half of the bytes has been moved: a short transfer.

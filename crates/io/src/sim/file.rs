@@ -1,6 +1,6 @@
 //! One open file of a simulated volume.
 
-use super::disk::{Disk, device_error};
+use super::disk::{Disk, bad_sector, device_error, no_memory};
 use super::fault::{Effect, OpKind, SyncLoss};
 use super::{Hook, SimVolume};
 use crate::poison::Poison;
@@ -55,6 +55,8 @@ impl SimFile {
     fn refuse(&self, op: IoOp, offset: u64, effect: Option<Effect>) -> Result<(), IoError> {
         match effect {
             Some(Effect::Fail) => Err(device_error(op, &self.path, offset)),
+            Some(Effect::BadSector) => Err(bad_sector(op, &self.path, offset)),
+            Some(Effect::NoMemory) => Err(no_memory(op, &self.path, offset)),
             Some(Effect::NoSpace) => {
                 Err(IoError::new(op, &self.path, offset, IoErrorKind::NoSpace))
             }
@@ -131,7 +133,9 @@ impl SimFile {
         match effect {
             Some(Effect::Lose) => {}
             Some(Effect::PowerLoss) => return Err(self.crashed(IoOp::Sync, disk)),
-            Some(Effect::NoSpace) => return self.refuse(IoOp::Sync, 0, effect),
+            Some(Effect::NoSpace | Effect::BadSector | Effect::NoMemory) => {
+                return self.refuse(IoOp::Sync, 0, effect);
+            }
             Some(Effect::Fail | Effect::Partial) => {
                 disk.fail_sync(self.node, &self.path, SyncLoss::Random);
                 return Err(device_error(IoOp::Sync, &self.path, 0));

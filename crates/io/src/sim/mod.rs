@@ -35,7 +35,7 @@ mod node;
 
 use crate::poison::Poison;
 use crate::{Access, File, IoError, IoErrorKind, IoOp, Open, Space, Volume, time};
-use disk::{Disk, device_error};
+use disk::{Disk, bad_sector, device_error, no_memory};
 use file::SimFile;
 use parking_lot::{Mutex, MutexGuard};
 use std::fmt;
@@ -294,6 +294,8 @@ impl SimVolume {
             Some(Effect::Fail | Effect::Partial | Effect::FailSync(_)) => {
                 Err(device_error(op, path, 0))
             }
+            Some(Effect::BadSector) => Err(bad_sector(op, path, 0)),
+            Some(Effect::NoMemory) => Err(no_memory(op, path, 0)),
             Some(Effect::NoSpace) => Err(IoError::new(op, path, 0, IoErrorKind::NoSpace)),
             effect => Ok((disk, effect == Some(Effect::PowerLoss))),
         }

@@ -9,7 +9,7 @@
 use super::header::BatchHeader;
 use furrow_format::{FileId, Lsn, PAGE_SIZE, Page, PageBuf, PageId, PageNo, Protection, verify};
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_io::{AlignedBuf, File, IoError, IoErrorKind, ReadRun, WriteRun, read_around};
+use furrow_io::{AlignedBuf, File, IoError, ReadRun, WriteRun, read_around};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, IoSliceMut};
 
@@ -343,7 +343,7 @@ fn read_header(file: &dyn File, page: u64) -> Result<Option<BatchHeader>, IoErro
 }
 
 fn is_of_device(error: &IoError) -> bool {
-    matches!(error.kind, IoErrorKind::Os(..))
+    error.kind.is_medium()
 }
 
 /// The error, unless some page of the file can be read: then the device works except for what it lost.

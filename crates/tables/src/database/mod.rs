@@ -172,7 +172,7 @@ impl DatabaseCore {
         // A database that was let go is not online, and reports nothing any more.
         if self.state() == DatabaseState::Online {
             self.store.poison(error.to_string());
-            self.state.suspect_after(error, &self.name, &self.error_log);
+            self.state.fail_online(error, &self.name, &self.error_log);
         }
         debug_assert_ne!(
             self.state(),

@@ -102,19 +102,30 @@ impl StateCell {
         before != DatabaseState::Suspect as u8
     }
 
-    /// The same after `error`, and reports it in the error log, once.
+    /// Marks it suspect if it is online; `false` where it was not. One that was let go meanwhile stays so.
+    fn suspect_online(&self, reason: &str) -> bool {
+        let mut stored = self.reason.lock();
+        let [online, suspect] = [DatabaseState::Online, DatabaseState::Suspect].map(|s| s as u8);
+        let (set, seen) = (Ordering::AcqRel, Ordering::Acquire);
+        let was_online = self.state.compare_exchange(online, suspect, set, seen);
+        if was_online.is_ok() {
+            stored.get_or_insert_with(|| reason.to_owned());
+        }
+        was_online.is_ok()
+    }
+
+    /// Marks it suspect after `error`, and reports it in the error log, once.
     pub fn suspect_after(&self, error: &EngineError, name: &str, log: &ErrorLog) {
-        if !self.suspect(&error.to_string()) {
-            return;
+        if self.suspect(&error.to_string()) {
+            report(error, name, log);
         }
-        let source = Source::SystemSpid(task::current().session_id());
-        for message in &error.messages() {
-            log.write_message(source, message);
+    }
+
+    /// The same if it is online.
+    pub(crate) fn fail_online(&self, error: &EngineError, name: &str, log: &ErrorLog) {
+        if self.suspect_online(&error.to_string()) {
+            report(error, name, log);
         }
-        log.write(
-            source,
-            &format!("Database '{name}' is marked SUSPECT: {error}"),
-        );
     }
 
     /// Why the database is suspect.
@@ -130,6 +141,36 @@ impl StateCell {
             other => other
                 .refusal(name)
                 .map_or(Ok(()), |m| Err(EngineError::of(m))),
+        }
+    }
+}
+
+/// Reports in the error log why a database is marked suspect.
+fn report(error: &EngineError, name: &str, log: &ErrorLog) {
+    let source = Source::SystemSpid(task::current().session_id());
+    for message in &error.messages() {
+        log.write_message(source, message);
+    }
+    log.write(
+        source,
+        &format!("Database '{name}' is marked SUSPECT: {error}"),
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_database_that_was_let_go_is_not_marked_suspect_by_a_late_failure() {
+        let cell = StateCell::new(DatabaseState::Online);
+        assert!(cell.suspect_online("first") && !cell.suspect_online("second"));
+        assert_eq!(cell.get(), DatabaseState::Suspect);
+        assert_eq!(cell.reason().as_deref(), Some("first"));
+        for gone in [DatabaseState::Offline, DatabaseState::Restoring] {
+            let cell = StateCell::new(gone);
+            assert!(!cell.suspect_online("late"));
+            assert_eq!((cell.get(), cell.reason()), (gone, None));
         }
     }
 }

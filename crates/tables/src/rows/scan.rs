@@ -417,6 +417,7 @@ impl Session {
     /// Ends a scan.
     pub fn close_scan(&mut self, mut scan: OpenScan) {
         let _task = self.enter();
+        scan.waits.release(self);
         while scan.candidates.is_some() && scan.advance() {
             // The caller has not looked at this row.
             self.pass_over(&mut scan);

@@ -185,7 +185,7 @@ impl SparseFile {
         match self.file.read_at(at, into) {
             Ok(()) => Ok(Block::decode(&header, number, into)),
             // A block that was being written when the power went may be unreadable.
-            Err(error) if matches!(error.kind, IoErrorKind::Os(..)) => Ok(None),
+            Err(error) if error.kind.is_medium() => Ok(None),
             Err(error) => Err(error),
         }
     }
