@@ -1,10 +1,10 @@
 //! The rate of a backup beside writers: as high as leaves them most of their commits.
 //!
 //! A commit waits for a write of the log, that write waits behind what the backup reads and writes, and both
-//! need processors. So the tuner stops the backup for a moment, at its begin and then about once a second, and
-//! counts what writers do alone. Between the pauses it sets the rate by how many commits there are
-//! ([`MOST_COMMIT_SLOWDOWN`]), or by how long a log write takes ([`MOST_WRITE_SLOWDOWN`]) where commits are few.
-//! Without writers nothing is paced.
+//! need processors. So the tuner stops the backup for a moment, at its begin and then about once a second,
+//! and counts what writers do alone. Between the pauses it sets the rate by how many commits there are
+//! ([`MOST_COMMIT_SLOWDOWN`]), or by how long a log write takes ([`MOST_WRITE_SLOWDOWN`]) where commits are
+//! few. Without writers nothing is paced.
 //!
 //! A pause is measured once the pipeline is empty: what packers and writers of stripes still have in their
 //! buffers would be taken for the machine without the backup.
@@ -71,8 +71,8 @@ const PAUSE_EVERY_US: u64 = 1_000_000;
 const FIRST_PAUSE_US: u64 = 250_000;
 const NEXT_TRY_US: u64 = 200_000;
 
-/// A log that is used to this share of what it can grow to is held for no longer than needed: the backup is not
-/// paced, until the log is used to less than the second.
+/// A log that is used to this share of what it can grow to is held for no longer than needed: the backup is
+/// not paced, until the log is used to less than the second.
 const SHORT_PERCENT: f64 = 75.0;
 const ENOUGH_PERCENT: f64 = 65.0;
 

@@ -279,3 +279,27 @@ fn rows_grow_in_a_full_file_where_ghosts_hold_room() {
     rows_grow_in_a_full_file(&spec.clone().primary_key(["id"]));
     rows_grow_in_a_full_file(&spec);
 }
+
+/// Sixteen sessions filled a tempdb of 32 MB within a second, by ghosts of the catalog alone.
+#[test]
+fn tables_that_are_created_and_dropped_in_turn_need_no_more_room_for_the_catalog() {
+    let house = quiet_house();
+    let mut session = house.session();
+    let mut create_and_drop = |n: usize| {
+        let spec = TableSpec::new("t").column(ColumnSpec::new("id", bigint()));
+        for _ in 0..n {
+            session.create_table(&spec).unwrap();
+            session.drop_table("t").unwrap();
+        }
+    };
+    let used = || {
+        let files = house.db.file_list().unwrap();
+        let data = files.iter().filter(|file| file.filegroup != 0);
+        data.map(|file| file.size_pages - file.free_extents * 8)
+            .sum::<u64>()
+    };
+    create_and_drop(300);
+    let before = used();
+    create_and_drop(3000);
+    assert!(used() <= before + 16, "{before} pages, then {}", used());
+}

@@ -24,11 +24,17 @@ use furrow_access::{
 };
 use furrow_format::{Page, PageId};
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_io::sync::atomic::Ordering;
 use furrow_txn::Store;
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+use std::cell::RefCell;
+use std::collections::HashSet;
 
 /// Session number that SQL Server's ghost cleanup runs as.
 const CLEANUP_SESSION: i32 = 6;
+
+/// Dropping so many units leaves ghosts on some dozen leaves of base tables.
+const UNITS_A_PURGE: u64 = 256;
 
 /// The owner that requests the locks, and the table that it cleans.
 struct Cleaner<'a> {
@@ -101,7 +107,7 @@ impl Cleaner<'_> {
             Body::Tree(tree) => sweep_tree(tree, ghosts, *leaves)?,
             Body::Heap(heap) => sweep_heap(heap, ghosts, *leaves)?,
         }
-        clean_queue(ghosts, leaves, |key| self.purge(index, key))
+        clean_queue(ghosts, (leaves, usize::MAX), |key| self.purge(index, key))
     }
 }
 
@@ -130,21 +136,39 @@ impl Base {
     fn clean(&self, store: &Store, leaves: &mut usize) -> Result<usize, EngineError> {
         sweep_tree(&self.tree, &self.ghosts, *leaves)?;
         let gate = Ended(store);
-        let purge = |key: &Key| self.tree.purge_ghosts_gated(key, &gate, &|_, _| true);
-        clean_queue(&self.ghosts, leaves, purge)
+        // The ghosts of a leaf go together. A key that went with another needs no way through the tree.
+        let removed = RefCell::new(HashSet::new());
+        let note = |key: &Key, _: &[u8]| {
+            removed.borrow_mut().insert(key.clone());
+            true
+        };
+        let purge = |key: &Key| {
+            if removed.borrow().contains(key) {
+                return Ok(Purge {
+                    gone: 0,
+                    done: true,
+                });
+            }
+            self.tree.purge_ghosts_gated(key, &gate, &note)
+        };
+        clean_queue(&self.ghosts, (leaves, MOST_KEPT), purge)
     }
 }
 
-/// Removes queued ghosts of up to `leaves` leaves. Ghosts that cannot be removed yet go back to the queue.
-/// Returns the number of rows removed.
+/// Ghosts of a base table that could not be removed, after which a turn ends: an old transaction keeps most of
+/// them, and each costs a way through the tree.
+const MOST_KEPT: usize = 64;
+
+/// Removes queued ghosts of up to `leaves` leaves, until so many could not be removed yet: those go to the end
+/// of the queue. Returns the number of rows removed.
 fn clean_queue(
     ghosts: &GhostQueue,
-    leaves: &mut usize,
+    (leaves, most_kept): (&mut usize, usize),
     purge: impl Fn(&Key) -> Result<Purge, AccessError>,
 ) -> Result<usize, EngineError> {
-    let (mut left, mut gone, mut failed) = (Vec::new(), 0, None);
+    let (mut left, mut kept, mut gone, mut failed) = (Vec::new(), Vec::new(), 0, None);
     for key in ghosts.take() {
-        if *leaves == 0 || failed.is_some() {
+        if *leaves == 0 || kept.len() >= most_kept || failed.is_some() {
             left.push(key);
             continue;
         }
@@ -153,7 +177,7 @@ fn clean_queue(
                 gone += purge.gone;
                 *leaves -= usize::from(purge.gone > 0);
                 if !purge.done {
-                    left.push(key);
+                    kept.push(key);
                 }
             }
             Err(e) => {
@@ -162,6 +186,7 @@ fn clean_queue(
             }
         }
     }
+    left.append(&mut kept);
     ghosts.put_back(left);
     match failed {
         Some(e) => Err(e.into()),
@@ -274,9 +299,28 @@ impl Catalog {
             locks.release_all(&owner);
             done?;
         }
+        Ok(gone + self.purge_bases(leaves)?)
+    }
+
+    /// Ghosts of base tables alone.
+    fn purge_bases(&self, mut leaves: usize) -> Result<usize, EngineError> {
+        let mut gone = 0;
         for base in self.bases.iter() {
             gone += base.clean(&self.store, &mut leaves)?;
         }
         Ok(gone)
+    }
+
+    /// Counts a unit that was dropped. The session that drops the last of [`UNITS_A_PURGE`] removes ghosts of
+    /// the catalog's rows, unless another thread does so now: sessions that create and drop tables in turn
+    /// leave them behind faster than a thread that sleeps in between removes them.
+    pub(crate) fn purge_after_drop(&self, leaves: usize) -> Result<(), EngineError> {
+        let before = self.dropped.fetch_add(1, Ordering::Relaxed);
+        if (before + 1).is_multiple_of(UNITS_A_PURGE)
+            && let Some(_alone) = self.cleaning.try_lock()
+        {
+            self.purge_bases(leaves)?;
+        }
+        Ok(())
     }
 }

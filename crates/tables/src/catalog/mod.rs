@@ -55,6 +55,7 @@ use crate::table::{Rowset, Table};
 use furrow_access::Tree;
 use furrow_format::catalog::{BaseTable, ClassObject};
 use furrow_format::{ObjectId, RowsetId};
+use furrow_io::sync::atomic::AtomicU64;
 use furrow_io::sync::{Mutex, RwLock};
 use furrow_space::Space;
 use furrow_txn::Store;
@@ -77,6 +78,8 @@ pub struct Catalog {
     change: Mutex<()>,
     /// Held by the thread that removes ghosts: the queues and sweeps allow one cleaner at a time.
     cleaning: Mutex<()>,
+    /// Units dropped since the database was opened.
+    dropped: AtomicU64,
     /// Held exclusively while pages of a unit are freed, so that no other thread reads them to count them.
     freeing: RwLock<()>,
 }
@@ -103,6 +106,7 @@ impl Catalog {
             rowsets: RwLock::default(),
             change: Mutex::new(()),
             cleaning: Mutex::new(()),
+            dropped: AtomicU64::new(0),
             freeing: RwLock::new(()),
         }
     }

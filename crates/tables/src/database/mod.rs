@@ -22,6 +22,7 @@ use furrow_io::sync::RwLock;
 use furrow_io::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use furrow_observe::Instruments;
 use furrow_observe::errorlog::ErrorLog;
+use furrow_observe::traceflags::TraceFlag;
 use furrow_space::Space;
 use furrow_txn::Store;
 use furrow_txn::lock::LockManager;
@@ -189,6 +190,18 @@ impl DatabaseCore {
             return Ok(0);
         }
         self.catalog.purge_ghosts(&self.locks, GHOST_LEAVES)
+    }
+
+    /// Removes ghosts of the catalog now and then. The commit before is durable: a failure is not its own, and
+    /// the ghosts stay queued.
+    pub(crate) fn purge_after_drop(&self) {
+        let rests = self
+            .instruments
+            .trace_flags
+            .is_on_globally(TraceFlag::NO_GHOST_CLEANUP);
+        if !rests && let Err(error) = self.catalog.purge_after_drop(GHOST_LEAVES) {
+            tracing::warn!(%error, "ghosts could not be removed");
+        }
     }
 
     /// 652 for a table that has an index, or itself lies, in a read-only filegroup.

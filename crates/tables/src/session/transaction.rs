@@ -195,6 +195,7 @@ impl Session {
         committed?;
         for unit in &dropped {
             self.db.catalog.free_unit(unit)?;
+            self.db.purge_after_drop();
         }
         Ok(())
     }
