@@ -32,8 +32,8 @@ pub fn available_cpus() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Lets this thread have less of the processors than others that want them, until it ends: a third of what they
-/// get. Where the system knows no priorities of threads, nothing changes.
+/// Lets this thread have less of the processors than others that want them, until it ends: a third of what
+/// they get. Where the system knows no priorities of threads, nothing changes.
 pub fn lower_priority() {
     // POSIX has `nice` for the process; on Linux it is the calling thread's. It can only fail for want of a
     // right to be raised.

@@ -155,12 +155,12 @@ impl Base {
     }
 }
 
-/// Ghosts of a base table that could not be removed, after which a turn ends: an old transaction keeps most of
-/// them, and each costs a way through the tree.
+/// Ghosts of a base table that could not be removed, after which a turn ends: an old transaction keeps most
+/// of them, and each costs a way through the tree.
 const MOST_KEPT: usize = 64;
 
-/// Removes queued ghosts of up to `leaves` leaves, until so many could not be removed yet: those go to the end
-/// of the queue. Returns the number of rows removed.
+/// Removes queued ghosts of up to `leaves` leaves, until `most_kept` could not be removed yet: those go to
+/// the end of the queue. Returns the number of rows removed.
 fn clean_queue(
     ghosts: &GhostQueue,
     (leaves, most_kept): (&mut usize, usize),

@@ -192,8 +192,8 @@ impl DatabaseCore {
         self.catalog.purge_ghosts(&self.locks, GHOST_LEAVES)
     }
 
-    /// Removes ghosts of the catalog now and then. The commit before is durable: a failure is not its own, and
-    /// the ghosts stay queued.
+    /// Removes ghosts of the catalog now and then. The commit before is durable: a failure is not its own,
+    /// and the ghosts stay queued.
     pub(crate) fn purge_after_drop(&self) {
         let rests = self
             .instruments
