@@ -289,10 +289,16 @@ impl Context {
     }
 
     /// Counts that the statement uses an index of a database.
-    pub fn count_use(&mut self, db: DatabaseId, index: IndexName, what: Use) {
-        if let Ok(session) = self.sessions.by_id(db) {
-            let usage = self.server.usage();
-            usage.count(session.database(), index, what, self.began.wall());
+    pub fn count_use(&self, db: DatabaseId, index: IndexName, what: Use) {
+        let (usage, began) = (self.server.usage(), self.began.wall());
+        // A table variable has no seat in its database, and gets none for this.
+        match self.sessions.seated(db) {
+            Some(database) => usage.count(database, index, what, began),
+            None => {
+                if let Some(database) = self.server.instance().database_by_id(db) {
+                    usage.count(&database, index, what, began);
+                }
+            }
         }
     }
 

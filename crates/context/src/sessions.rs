@@ -291,6 +291,13 @@ impl Sessions {
         Ok(&mut seat.session)
     }
 
+    /// The database with this number, if the connection has a session in it.
+    pub(crate) fn seated(&self, id: DatabaseId) -> Option<&Arc<Database>> {
+        let seats = self.seats.iter().chain(&self.aside);
+        let mut databases = seats.map(|seat| seat.session.database());
+        databases.find(|database| database.id() == id)
+    }
+
     /// The session in a database that the connection has used.
     pub(crate) fn by_id(&mut self, id: DatabaseId) -> Result<&mut Session> {
         let found = self

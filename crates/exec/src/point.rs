@@ -29,9 +29,9 @@ impl ScanPlan {
         Ok(Cursor::new(PointLookup { plan: self, key }))
     }
 
-    /// The key; `None` if no row has it.
+    /// The key; `None` if no row has it. All values are evaluated: an error is one whatever the others are.
     fn point_key(&self, cx: &mut Context) -> Result<Option<PointKey>> {
-        let mut key = PointKey::new();
+        let (mut key, mut exists) = (PointKey::new(), true);
         for (place, equal) in self.equal.iter().enumerate() {
             let Equal::Value(expr) = equal else {
                 return Ok(None);
@@ -39,10 +39,10 @@ impl ScanPlan {
             let value = expr.eval(&[], cx)?;
             match self.fit(place, &value, cx) {
                 Fit::Exact(value) => key.push(value),
-                Fit::Between | Fit::Null => return Ok(None),
+                Fit::Between | Fit::Null => exists = false,
             }
         }
-        Ok(Some(key))
+        Ok(exists.then_some(key))
     }
 }
 

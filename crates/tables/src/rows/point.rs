@@ -77,13 +77,16 @@ impl Session {
                 .map(|()| true),
             false => Ok(false),
         });
+        // The row's name is its own key: the one that was looked for may be another text for an equal value.
+        let own = table.base().locator_of(&bytes);
         self.read = bytes;
         if !taken? {
             return Ok(None);
         }
+        let own = own.ok_or_else(|| EngineError::Damaged("a row has no key".to_owned()))?;
         let lock = from.map(|from| (self.row_resource(table, &key), from..self.lock_mark()));
         Ok(Some(PointRow {
-            key: RowKey(key),
+            key: RowKey(own),
             lock,
         }))
     }
