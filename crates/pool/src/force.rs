@@ -39,10 +39,8 @@ impl Core {
         }
         let mut groups = self.by_file(&unsaved);
         let files: BTreeSet<FileId> = runs.iter().map(|run| run.0.file).collect();
-        debug_assert!(
-            groups.iter().all(|(file, _)| files.contains(&file.id)),
-            "only pages of the runs are forced"
-        );
+        // A frame may have got a page of another file since: the one that was looked for has been written.
+        groups.retain(|(file, _)| files.contains(&file.id));
         for file in self.registry.read().files_of(db) {
             let there = groups.iter().any(|(other, _)| other.id == file.id);
             if files.contains(&file.id) && !there {

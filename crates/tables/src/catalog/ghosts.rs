@@ -311,12 +311,12 @@ impl Catalog {
         Ok(gone)
     }
 
-    /// Counts a unit that was dropped. The session that drops the last of [`UNITS_A_PURGE`] removes ghosts of
+    /// Counts units that were dropped. The session that drops the last of [`UNITS_A_PURGE`] removes ghosts of
     /// the catalog's rows, unless another thread does so now: sessions that create and drop tables in turn
     /// leave them behind faster than a thread that sleeps in between removes them.
-    pub(crate) fn purge_after_drop(&self, leaves: usize) -> Result<(), EngineError> {
-        let before = self.dropped.fetch_add(1, Ordering::Relaxed);
-        if (before + 1).is_multiple_of(UNITS_A_PURGE)
+    pub(crate) fn purge_after_drop(&self, units: u64, leaves: usize) -> Result<(), EngineError> {
+        let before = self.dropped.fetch_add(units, Ordering::Relaxed);
+        if before / UNITS_A_PURGE != (before + units) / UNITS_A_PURGE
             && let Some(_alone) = self.cleaning.try_lock()
         {
             self.purge_bases(leaves)?;

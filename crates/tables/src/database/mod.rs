@@ -192,14 +192,15 @@ impl DatabaseCore {
         self.catalog.purge_ghosts(&self.locks, GHOST_LEAVES)
     }
 
-    /// Removes ghosts of the catalog now and then. The commit before is durable: a failure is not its own,
-    /// and the ghosts stay queued.
-    pub(crate) fn purge_after_drop(&self) {
+    /// Counts units that were dropped, and removes ghosts of the catalog now and then. The commit before is
+    /// durable: a failure is not its own, and the ghosts stay queued.
+    pub(crate) fn purge_after_drop(&self, units: u64) {
         let rests = self
             .instruments
             .trace_flags
             .is_on_globally(TraceFlag::NO_GHOST_CLEANUP);
-        if !rests && let Err(error) = self.catalog.purge_after_drop(GHOST_LEAVES) {
+        let purges = units > 0 && !rests && self.check().is_ok();
+        if purges && let Err(error) = self.catalog.purge_after_drop(units, GHOST_LEAVES) {
             tracing::warn!(%error, "ghosts could not be removed");
         }
     }

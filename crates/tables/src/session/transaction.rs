@@ -5,6 +5,7 @@ use crate::error::EngineError;
 use crate::schema::LockEscalation;
 use crate::table::Table;
 use furrow_access::AccessError;
+use furrow_format::catalog::AllocUnit;
 use furrow_format::{DelayedDurability, Lsn, TxnId};
 use furrow_io::mutation::{Mutation, linger, mutated};
 use furrow_observe::traceflags::TraceFlag;
@@ -121,9 +122,16 @@ impl Session {
             return Ok(());
         };
         txn.rollback_to(to.savepoint, &self.db.catalog, &self.db.locks, &self.owner)?;
-        for unit in self.ddl.roll_back(to.ddl) {
-            self.db.catalog.free_unit(&unit)?;
+        let made = self.ddl.roll_back(to.ddl);
+        self.free_units(&made)
+    }
+
+    /// Frees what a transaction that has ended dropped, or what one that was undone had made.
+    fn free_units(&self, units: &[AllocUnit]) -> Result<(), EngineError> {
+        for unit in units {
+            self.db.catalog.free_unit(unit)?;
         }
+        self.db.purge_after_drop(units.len() as u64);
         Ok(())
     }
 
@@ -193,11 +201,7 @@ impl Session {
         self.ddl.clear();
         self.let_go();
         committed?;
-        for unit in &dropped {
-            self.db.catalog.free_unit(unit)?;
-            self.db.purge_after_drop();
-        }
-        Ok(())
+        self.free_units(&dropped)
     }
 
     pub(super) fn roll_back_all(&mut self) -> Result<(), EngineError> {
@@ -220,10 +224,7 @@ impl Session {
         self.ddl.clear();
         self.let_go();
         undone?;
-        for unit in &made {
-            self.db.catalog.free_unit(unit)?;
-        }
-        Ok(())
+        self.free_units(&made)
     }
 
     /// The transaction cannot be ended in the log: no session may give away what it has changed, and its own
