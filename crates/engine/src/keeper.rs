@@ -76,6 +76,15 @@ fn growth_limit(entry: &LogEntry, size: u64) -> u64 {
     })
 }
 
+/// Bytes by which a log of so many grows at once.
+fn growth_step(entry: &LogEntry, size: u64) -> u64 {
+    match entry.growth {
+        FileGrowth::None => 0,
+        FileGrowth::Pages(pages) => u64::from(pages) * PAGE_SIZE as u64,
+        FileGrowth::Percent(percent) => size / 100 * u64::from(percent),
+    }
+}
+
 impl Keeper {
     pub(crate) fn new(
         shared: &Arc<Shared>,
@@ -245,16 +254,19 @@ impl Keeper {
         LogError::Full(reason)
     }
 
-    /// Bytes by which a log of so many may still grow: by its settings, and by what is free on its volume.
+    /// Bytes by which a log of so many may still grow: in steps of its setting, to MAXSIZE, and into what is
+    /// free on its volume.
     pub(crate) fn log_growth_bytes(&self, size: u64) -> u64 {
         let entry = self.log_entry();
-        if entry.growth == FileGrowth::None {
+        let limit = growth_limit(&entry, size);
+        let step = growth_step(&entry, size).min(limit);
+        if step == 0 {
             return 0;
         }
         let dir = entry.path.parent().unwrap_or(Path::new(""));
         let space = self.shared.volume.space(dir);
         let free = space.map_or(0, |space| space.free_bytes);
-        growth_limit(&entry, size).min(free)
+        limit.min(free / step * step)
     }
 
     /// Grows the log by its growth setting, at least by `wanted` bytes; `false` when it may not or cannot.
@@ -262,11 +274,10 @@ impl Keeper {
         let entry = self.log_entry();
         let size = store.log().file().len_bytes()?;
         let room = growth_limit(&entry, size);
-        let step = match entry.growth {
-            FileGrowth::None => return Ok(false),
-            FileGrowth::Pages(pages) => u64::from(pages) * PAGE_SIZE as u64,
-            FileGrowth::Percent(percent) => size / 100 * u64::from(percent),
-        };
+        if entry.growth == FileGrowth::None {
+            return Ok(false);
+        }
+        let step = growth_step(&entry, size);
         // A step too small for one operation is of no use.
         let step = step
             .max(wanted.saturating_mul(2))

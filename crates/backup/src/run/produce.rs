@@ -243,6 +243,8 @@ impl Producer {
                 // Pages that the log asks for go with it.
                 _ => pipeline.pace_log(rest.len()),
             };
+            debug_assert!(now.is_multiple_of(PAGE_SIZE), "pages are read whole");
+            let now = (now / PAGE_SIZE).max(1) * PAGE_SIZE;
             let (piece, later) = rest.split_at_mut(now);
             self.source.read(at, piece)?;
             at.page.0 += (now / PAGE_SIZE) as u32;

@@ -55,20 +55,22 @@ const WINDOW_US: u64 = 40_000;
 const MOST_WINDOW_US: u64 = 1_000_000;
 /// There are no writers where no log write ended or was under way for so long.
 const QUIET_US: u64 = 20_000;
-/// At the begin of a pause less is enough.
-const QUIET_PAUSE_US: u64 = 5_000;
+/// Before the first read less is enough.
+const QUIET_FIRST_US: u64 = 5_000;
 
 /// Writers are measured for so long in a pause, and for so long if they write seldom.
 const PAUSE_US: u64 = 50_000;
 const MOST_PAUSE_US: u64 = 200_000;
 /// A pause waits for so long at most for the pipeline to become empty.
-const MOST_DRAIN_US: u64 = 10_000_000;
+const MOST_DRAIN_US: u64 = 3_000_000;
 /// What the devices still have in hand then is over after this time, or after that of a log write.
 const SETTLE_US: u64 = 3_000;
 /// From the end of a pause to the next, and where there were no writers in it. From the first pause to the
 /// second it is less: a checkpoint has just been taken, and the devices may still be busy with it.
 const PAUSE_EVERY_US: u64 = 1_000_000;
 const FIRST_PAUSE_US: u64 = 250_000;
+/// It becomes as much where the pipeline is never empty in time.
+const SELDOM_PAUSE_US: u64 = 60_000_000;
 const NEXT_TRY_US: u64 = 200_000;
 
 /// A log that is used to this share of what it can grow to is held for no longer than needed: the backup is
@@ -272,13 +274,7 @@ impl Tuner {
         let window = self.window(sample);
         match self.phase {
             Phase::Reads if window.elapsed_us >= self.window_us() => {
-                let least = if self.log_is_short {
-                    ENOUGH_PERCENT
-                } else {
-                    SHORT_PERCENT
-                };
-                self.log_is_short = log_used() > least;
-                self.end_window(&window, sample);
+                self.end_window(&window, sample, log_used);
             }
             Phase::Drains if sample.flow.is_empty => {
                 let (from_us, from_bytes) = self.ran_from;
@@ -289,7 +285,8 @@ impl Tuner {
             }
             // Packers or stripes are so slow that a pause would cost more than it shows.
             Phase::Drains if window.elapsed_us >= MOST_DRAIN_US => {
-                self.go_on(PAUSE_EVERY_US, sample);
+                self.pause_every_us = (self.pause_every_us * 2).min(SELDOM_PAUSE_US);
+                self.go_on(self.pause_every_us, sample);
             }
             Phase::Settles if window.elapsed_us >= self.settle_us() => {
                 self.enter(Phase::Measures, sample);
@@ -316,7 +313,12 @@ impl Tuner {
 
     /// Ends a pause once writers are measured, or do not write.
     fn measure(&mut self, window: &Window, sample: &Sample) {
-        if window.quiet_us >= QUIET_PAUSE_US {
+        let is_first = self.next_pause_us == 0;
+        let quiet_us = if is_first { QUIET_FIRST_US } else { QUIET_US };
+        if window.log_writes == 0 && window.quiet_us >= quiet_us {
+            self.alone = None;
+            self.set_rate(None, sample.now_us);
+            self.rises = true;
             return self.go_on(NEXT_TRY_US, sample);
         }
         let enough = window.elapsed_us >= PAUSE_US && window.log_writes >= LEAST_WRITES;
@@ -357,18 +359,25 @@ impl Tuner {
     }
 
     /// Ends a window of reading, if it shows enough, and sets the rate by it.
-    fn end_window(&mut self, window: &Window, sample: &Sample) {
+    fn end_window(&mut self, window: &Window, sample: &Sample, log_used: impl Fn() -> f64) {
         let (now_us, actual) = (sample.now_us, window.per_second(self.bytes));
         let is_quiet = window.quiet_us >= QUIET_US;
         let is_long = window.log_writes >= LEAST_WRITES || window.elapsed_us >= MOST_WINDOW_US;
+        if !is_quiet && !is_long {
+            return;
+        }
+        let least = if self.log_is_short {
+            ENOUGH_PERCENT
+        } else {
+            SHORT_PERCENT
+        };
+        self.log_is_short = log_used() > least;
         if self.log_is_short {
             self.set_rate(None, now_us);
         } else if is_quiet {
             let faster = self.rate.filter(|rate| actual >= rate * REACHED);
             self.set_rate(faster.map(|rate| rate * FIRST_RISE), now_us);
             self.rises = true;
-        } else if !is_long {
-            return;
         } else if let Some(alone) = &self.alone {
             self.beside_us = window.mean_us();
             let excess = window.excess(alone);
@@ -412,9 +421,10 @@ impl Tuner {
             self.used_until_us = 0;
             return;
         };
-        let most = (rate * MOST_PIECE_US / 1e6) as usize / PIECE_BYTES * PIECE_BYTES;
+        let most = (rate * MOST_PIECE_US / 1e6) as usize;
         let most = most.clamp(PIECE_BYTES, MOST_PIECE_BYTES);
-        self.piece = self.piece.clamp(PIECE_BYTES, most);
+        // A piece is a number of extents, whatever it was halved from.
+        self.piece = self.piece.clamp(PIECE_BYTES, most) / PIECE_BYTES * PIECE_BYTES;
         self.used_until_us = self
             .used_until_us
             .min(now_us + duration_us(self.piece, rate));
