@@ -47,10 +47,10 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn now() -> Reading {
-        Reading {
-            at: Moment::now(),
-            wall: WallTime::now(),
-        }
+        // In this order: a thread that is stopped in between is late afterwards, and its time never goes back.
+        let wall = WallTime::now();
+        let at = Moment::now();
+        Reading { at, wall }
     }
 
     /// The wall time at a moment after this reading, which is now.

@@ -152,9 +152,12 @@ struct Window {
 }
 
 impl Window {
-    /// Mean time of a log write; of none, 1.
+    /// Mean time of a log write; where none has ended, one has taken the whole window.
     fn mean_us(&self) -> f64 {
-        let mean = self.log_write_us as f64 / self.log_writes.max(1) as f64;
+        let mean = match self.log_writes {
+            0 => self.elapsed_us as f64,
+            writes => self.log_write_us as f64 / writes as f64,
+        };
         mean.max(1.0)
     }
 

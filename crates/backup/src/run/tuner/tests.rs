@@ -279,6 +279,23 @@ fn a_backup_is_not_held_to_the_commits_of_a_load_that_has_ended() {
     assert!(run.rate > 500.0, "{run:?}");
 }
 
+/// A window in which no log write ends shows a slow one, not a fast one.
+#[test]
+fn a_log_write_that_takes_longer_than_a_window_lowers_the_rate() {
+    let window = Window {
+        elapsed_us: MOST_WINDOW_US,
+        commits: 0,
+        log_writes: 0,
+        log_write_us: 0,
+        quiet_us: 0,
+    };
+    let alone = Alone {
+        log_write_us: 10_000.0,
+        commits_per_s: 50.0,
+    };
+    assert!(window.excess(&alone) > 50.0);
+}
+
 #[test]
 fn writers_who_pause_between_their_commits_are_spared() {
     let pausing = Log {
