@@ -47,7 +47,7 @@ pub(crate) struct Reading {
 
 impl Reading {
     pub(crate) fn now() -> Reading {
-        // In this order: a thread that is stopped in between is late afterwards, and its time never goes back.
+        // In this order: of a thread that is stopped in between the time is late, and never goes back.
         let wall = WallTime::now();
         let at = Moment::now();
         Reading { at, wall }
