@@ -6,12 +6,35 @@ use crate::emergency_log::{
     put, read, repair, state, with_a_whole_journal,
 };
 use crate::repair_crash::{findings, start};
-use furrow_engine::DatabaseState;
+use furrow_engine::{DatabaseState, EngineError, Instance};
 use furrow_io::sim::{Crash, Effect, Fault, OpKind, Ops};
 use furrow_io::{SimVolume, Volume};
-use std::path::Path;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 const COPY: &str = "d/l.ldf.lost";
+
+/// Whether a repair succeeded, which must have kept the log and all that was committed; one that ended with
+/// an error must have changed nothing.
+fn keeps_the_log(
+    repaired: Result<bool, EngineError>,
+    (instance, volume): (&Instance, &SimVolume),
+    before: &BTreeMap<PathBuf, Vec<u8>>,
+    context: &str,
+) -> bool {
+    match repaired {
+        Ok(new_log) => {
+            assert!(!new_log, "{context}");
+            assert!(is_all_committed(&committed(instance)), "{context}");
+            true
+        }
+        Err(why) => {
+            let context = format!("{context}: {why}");
+            prove_untouched((instance, volume), before, &context);
+            false
+        }
+    }
+}
 
 /// A machine whose log is no log: its first page is lost.
 fn with_damaged_log() -> SimVolume {
@@ -83,17 +106,10 @@ fn a_log_that_could_not_be_read_once_is_not_given_up() {
             let is_met = volume.counts().of(OpKind::Read) - reads >= n;
             volume.heal();
             let context = format!("{times} times from read {n}");
-            match repaired {
-                Ok(repaired) => {
-                    assert!(!repaired.new_log, "{context}");
-                    assert!(is_all_committed(&committed(&instance)), "{context}");
-                    whole += 1;
-                }
-                Err(why) => {
-                    let context = format!("{context}: {why}");
-                    prove_untouched((&instance, &volume), &before, &context);
-                    failed += 1;
-                }
+            let repaired = repaired.map(|repaired| repaired.new_log);
+            match keeps_the_log(repaired, (&instance, &volume), &before, &context) {
+                true => whole += 1,
+                false => failed += 1,
             }
             instance.abandon();
             if !is_met || n > 60 {
@@ -124,17 +140,9 @@ fn a_log_is_not_given_up_because_the_last_look_at_it_lacks_memory() {
         let repaired = repair(&instance).map(|repaired| repaired.new_log);
         volume.heal();
         let context = format!("{times} reads failed, and the one {behind} behind them");
-        match repaired {
-            Ok(new_log) => {
-                assert!(!new_log, "{context}");
-                assert!(is_all_committed(&committed(&instance)), "{context}");
-                whole += 1;
-            }
-            Err(why) => {
-                let context = format!("{context}: {why}");
-                prove_untouched((&instance, &volume), &before, &context);
-                failed += 1;
-            }
+        match keeps_the_log(repaired, (&instance, &volume), &before, &context) {
+            true => whole += 1,
+            false => failed += 1,
         }
         instance.abandon();
     }
