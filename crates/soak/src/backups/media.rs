@@ -42,7 +42,12 @@ pub(super) fn request(rng: &mut SeededRng, (wanted, number): (Wanted, usize)) ->
         devices: (0..stripes).map(device).collect(),
         codec: [Codec::None, Codec::Lz4, Codec::Zstd(1)][rng.random_range(0..3)],
         key: None,
-        throttle: Throttle::Off,
+        // Half of them as a user's, which holds its reads back while others commit.
+        throttle: if id.is_multiple_of(2) {
+            Throttle::Writers
+        } else {
+            Throttle::Off
+        },
         checksum: rng.random_bool(0.5),
         continue_after_error: false,
         buffer_count: None,
