@@ -253,6 +253,11 @@ impl Pipeline<'_> {
         self.pacer.take_log(bytes, ended)
     }
 
+    /// How much of a buffer a chunk fills.
+    pub(super) fn chunk_bytes(&self) -> usize {
+        self.pacer.chunk_bytes(self.request.transfer_bytes)
+    }
+
     /// A reader that waits has nothing in hand.
     fn idle<T>(&self, wait: impl FnOnce() -> T) -> T {
         self.busy_readers.fetch_sub(1, Ordering::AcqRel);

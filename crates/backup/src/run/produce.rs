@@ -207,7 +207,7 @@ impl Producer {
         round: u32,
     ) -> Result<(), BackupError> {
         while let Some(buffer) = pipeline.page_buffer() {
-            let limit = pipeline.request.transfer_bytes;
+            let limit = pipeline.chunk_bytes();
             let taken = parts.lock().take((limit / PAGE_SIZE) as u32)?;
             if taken.is_empty() {
                 pipeline.give_back(buffer);
@@ -358,7 +358,7 @@ fn add_block(pipeline: &Pipeline<'_>, block: &LogBlock, filling: &mut Option<Fil
         let Some(buffer) = pipeline.buffer() else {
             return false;
         };
-        let buffer = (buffer, pipeline.request.transfer_bytes);
+        let buffer = (buffer, pipeline.chunk_bytes());
         *filling = Some(Filling::new(buffer, ChunkKind::Log, 0));
     }
     let Some(chunk) = filling.as_mut() else {

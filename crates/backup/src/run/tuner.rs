@@ -38,7 +38,7 @@ const FIRST_RISE: f64 = 2.0;
 const REACHED: f64 = 0.9;
 
 /// Beside writers so much is read at once: a log write waits behind one read.
-const PIECE_BYTES: usize = 64 << 10;
+pub(super) const PIECE_BYTES: usize = 64 << 10;
 /// A piece grows to this where the devices do not reach the rate otherwise, but to no more than they are to
 /// read in [`MOST_PIECE_US`].
 const MOST_PIECE_BYTES: usize = 4 << 20;

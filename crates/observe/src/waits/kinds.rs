@@ -139,6 +139,8 @@ class_table! {
             "The image of a page is written to the file of a database snapshot or of a consistency check.";
         BackupIo "BACKUPIO" DISK, "A backup or restore waits for its device.";
         BackupBuffer "BACKUPBUFFER" BACKUP, "A backup or restore waits for a free or a filled buffer.";
+        BackupThrottle "BACKUPTHROTTLE" BACKUP,
+            "A backup holds its reads back, for THROTTLE or to spare writers. SQL Server has no such wait.";
         BackupThread "BACKUPTHREAD" BACKUP, "The leader of a backup waits for its threads.";
         Backup "BACKUP" BACKUP, "A backup waits for its media to be mounted.";
         BackupOperator "BACKUP_OPERATOR" BACKUP, "A backup waits for the operator.";
