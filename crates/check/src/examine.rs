@@ -2,8 +2,7 @@
 
 use crate::facts::Scratch;
 use crate::facts::{Facts, Gatherer};
-use crate::finding::Finding;
-use crate::finding::Findings;
+use crate::finding::{Finding, Findings, REST};
 use crate::maps::Maps;
 use crate::matching::Matcher;
 use crate::options::{Depth, Options, Scope};
@@ -17,8 +16,8 @@ use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageId, PageType};
 use furrow_messages::Message;
 use std::collections::{BTreeMap, HashMap};
 
-/// Most findings that are reported for one table.
-const LISTED_PER_TABLE: usize = 200;
+/// Most findings that are listed for one table: SQL Server lists all, with and without ALL_ERRORMSGS.
+const LISTED_PER_TABLE: usize = 100_000;
 
 /// Why a check could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +72,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// How many errors there are, also those that are not listed one by one.
+    pub fn errors(&self) -> u64 {
+        self.findings.iter().map(|finding| finding.errors).sum()
+    }
+
     /// Whether nothing is wrong.
     pub fn is_clean(&self) -> bool {
         self.findings.is_empty()
@@ -231,7 +235,7 @@ fn report_of(
         .iter()
         .map(|file| (file.id.0, free_extents(shared.maps, file)));
     Report {
-        findings: settle(findings.list),
+        findings: settle(findings.list, LISTED_PER_TABLE),
         pages_checked: facts.pages_checked,
         tables: shared.plan.user_tables(),
         rows: shared
@@ -299,31 +303,69 @@ const CATALOG: u32 = 8992;
 /// The message of a file that is shorter than its header says.
 const CUT_OFF: u32 = 5125;
 
-/// In order of tables and pages, each finding once, so many of a table. Files that are cut off come first:
-/// they are why everything else is missing.
-fn settle(mut list: Vec<Finding>) -> Vec<Finding> {
+/// In order of tables and pages, each finding once, at most so many of a table. Files that are cut off come
+/// first: they are why everything else is missing.
+fn settle(mut list: Vec<Finding>, most: usize) -> Vec<Finding> {
     let object = |finding: &Finding| finding.subject.as_ref().map(|s| (s.object_id, s.index_id));
     list.sort_by_key(|finding| {
         let number = finding.number();
         (number != CUT_OFF, object(finding), finding.page, number)
     });
     list.dedup();
-    let mut reported: HashMap<Option<i32>, usize> = HashMap::new();
+    let mut listed: HashMap<Option<i32>, usize> = HashMap::new();
+    let mut rest: BTreeMap<Option<i32>, Finding> = BTreeMap::new();
     let mut kept = Vec::with_capacity(list.len().min(10_000));
     for finding in list {
         let object = finding.subject.as_ref().map(|s| s.object_id);
-        let count = reported.entry(object).or_default();
+        let count = listed.entry(object).or_default();
         *count += 1;
-        if *count == LISTED_PER_TABLE + 1 {
-            let args = [LISTED_PER_TABLE.into(), object.unwrap_or(0).into()];
-            kept.push(Finding {
-                message: Message::new(8986, &args),
-                means: format!("More than {LISTED_PER_TABLE} findings: the rest is left out."),
-                ..finding
-            });
-        } else if *count <= LISTED_PER_TABLE {
+        if *count <= most {
             kept.push(finding);
+        } else if let Some(left_out) = rest.get_mut(&object) {
+            left_out.errors += finding.errors;
+        } else {
+            rest.insert(object, finding);
         }
     }
+    for mut left_out in rest.into_values() {
+        left_out.means = format!(
+            "{} more errors are counted, but not listed: each table lists {most} findings.",
+            left_out.errors
+        );
+        left_out.message = Message::custom(REST, 16, 1, &left_out.means);
+        kept.push(left_out);
+    }
     kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_table_does_not_list_is_counted() {
+        let of_page = |page| Finding {
+            message: Message::custom(50_000, 16, 1, "wrong"),
+            page: Some(PageId {
+                file: FileId(1),
+                page: furrow_format::PageNo(page),
+            }),
+            subject: None,
+            means: String::new(),
+            errors: 1,
+        };
+        let all: Vec<Finding> = (0..10).map(of_page).collect();
+        let whole = settle(all.clone(), 10);
+        assert!(whole.iter().all(|f| !f.is_rest()));
+        let cut = settle(all, 4);
+        let report = Report {
+            findings: cut,
+            ..Report::default()
+        };
+        assert_eq!(report.findings.len(), 5);
+        assert_eq!(report.errors(), 10);
+        let last = report.findings.last().unwrap();
+        assert!(last.is_rest(), "{last}");
+        assert_eq!(last.errors, 6);
+    }
 }

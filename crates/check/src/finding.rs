@@ -38,6 +38,8 @@ pub struct Finding {
     pub subject: Option<Subject>,
     /// What it means, in one sentence.
     pub means: String,
+    /// How many errors it stands for: none where it only goes on about the one before it.
+    pub errors: u64,
 }
 
 /// What puts a finding right.
@@ -64,6 +66,10 @@ const ALLOCATION: &[u32] = &[
     2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8910, 8946, 8947, 8948, 8968, 8969, 8996,
     8997, 8998,
 ];
+/// Errors that are counted, but not listed. (SQL Server's 8986 says that ALL_ERRORMSGS lists them.)
+pub(crate) const REST: u32 = 40102;
+/// The second message about an error: where the row is that 8951 or 8952 is about.
+const SECOND: &[u32] = &[8955, 8956];
 /// Findings that are repaired without loss wherever they are.
 const LOSSLESS: &[u32] = &[2508, 8914, 8951, 8952, 8955, 8956];
 
@@ -71,6 +77,11 @@ impl Finding {
     /// Whether it is counted among the allocation errors.
     pub fn is_allocation(&self) -> bool {
         ALLOCATION.contains(&self.number())
+    }
+
+    /// Whether it stands for errors that are not listed one by one.
+    pub fn is_rest(&self) -> bool {
+        self.number() == REST
     }
 
     /// The least repair that puts it right.
@@ -101,6 +112,11 @@ impl fmt::Display for Finding {
     }
 }
 
+/// How many errors a message of this number stands for.
+pub(crate) fn errors_of(number: u32) -> u64 {
+    u64::from(!SECOND.contains(&number))
+}
+
 /// A page as an argument of a message.
 pub(crate) fn page(id: PageId) -> Arg {
     Arg::page(id.file.0, id.page.0)
@@ -120,6 +136,7 @@ impl Findings {
             page: at,
             subject: None,
             means,
+            errors: 1,
         });
     }
 }

@@ -1,6 +1,6 @@
 //! Findings about a unit of the plan: its table and index are named.
 
-use crate::finding::{Finding, Findings, page};
+use crate::finding::{Finding, Findings, errors_of, page};
 use crate::plan::Plan;
 use furrow_format::PageId;
 use furrow_messages::{Arg, Message};
@@ -34,6 +34,7 @@ impl Findings {
             page: Some(at),
             subject: plan.subject(unit),
             means,
+            errors: errors_of(number),
         });
     }
 

@@ -13,7 +13,7 @@ const LOOK_US: u64 = 20_000;
 /// Time that may be made up for: a device that paused is not followed by a burst.
 const SLACK_US: u64 = 100_000;
 /// At a stated rate a chunk takes so long, or is of [`PIECE_BYTES`]. Of chunks of 64 KB, 256 KB and 1 MB at
-/// 20 MB/s the second cost writers least: a log write waits behind a large one, and each has a cost of its own.
+/// 20 MB/s the second cost writers least: a log write waits behind a large one, and each has its own cost.
 const FIXED_CHUNK_US: u64 = 12_500;
 
 /// Paces what a backup reads.

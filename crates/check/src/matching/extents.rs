@@ -263,6 +263,7 @@ impl Matcher<'_> {
             page: Some(at),
             subject: None,
             means,
+            errors: 1,
         });
     }
 

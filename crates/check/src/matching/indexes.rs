@@ -6,11 +6,12 @@
 use super::Matcher;
 use super::keys::{bytes_of, pair_words, row_words};
 use crate::buckets::Buckets;
-use crate::plan::{IndexMatch, RowsetPlan};
+use crate::finding::{Finding, REST};
+use crate::plan::{IndexMatch, LevelPlan, Origin, RowsetPlan};
 use crate::scan::{home_of, index_hash, row_hash, values_of};
 use furrow_datafile::Stored;
 use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, admit};
-use furrow_messages::Arg;
+use furrow_messages::{Arg, Message};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
 
@@ -211,16 +212,27 @@ impl Matcher<'_> {
                 .of_page(plan, (head + 4, unit), at.page, &args, means);
         }
         if rows.count > rows.first.len() {
-            let args = [rows.count.into(), object.into()];
             let more = rows.count - rows.first.len();
-            let means = format!("{more} more rows of {table} are not listed.");
-            let unit = index.index_unit;
-            let at = rows.next.map_or(PageId::NONE, |row| row.page);
-            self.findings.of_page(plan, (8986, unit), at, &args, means);
+            let which = if missing {
+                "are missing in"
+            } else {
+                "are extra rows of"
+            };
+            let means = format!(
+                "{more} more rows of {table} {which} index {}: they are counted, but not listed.",
+                index.name
+            );
+            self.findings.list.push(Finding {
+                message: Message::custom(REST, 16, 1, &means),
+                page: Some(rows.next.map_or(PageId::NONE, |row| row.page)),
+                subject: plan.subject(index.index_unit),
+                means,
+                errors: more as u64,
+            });
         }
     }
 
-    /// The key that a row is known by, and its values in the index.
+    /// The key that a row of the table is known by, and its values in the index.
     fn row_in_words(&self, index: &IndexMatch, missing: bool, at: RowId) -> (String, String) {
         let plan = self.shared.plan;
         let unit = if missing {
@@ -238,7 +250,7 @@ impl Matcher<'_> {
                 return;
             }
             let named = index.from.iter().enumerate().filter_map(|(place, origin)| {
-                let crate::plan::Origin::Column(of_table) = origin else {
+                let Origin::Column(of_table) = origin else {
                     return None;
                 };
                 let column = base.leaf.columns.get(*of_table)?;
@@ -250,7 +262,7 @@ impl Matcher<'_> {
             let key = if missing {
                 row_words(&rows.leaf, values)
             } else {
-                String::new()
+                locator_words(index, &base.leaf, values)
             };
             found = Some((key, named));
         });
@@ -262,4 +274,22 @@ impl Matcher<'_> {
         };
         (key, values)
     }
+}
+
+/// The key of the row that a row of an index leads to, or its address.
+fn locator_words(index: &IndexMatch, base: &LevelPlan, values: &[Stored<'_>]) -> String {
+    let value_of = |origin: Origin| {
+        let place = index.from.iter().position(|from| *from == origin)?;
+        bytes_of(values.get(place))
+    };
+    if let Some(address) = value_of(Origin::Address) {
+        let address: Option<[u8; 8]> = address.try_into().ok();
+        return address.map_or_else(String::new, |at| format!("RID = {}", RowId::from_bytes(at)));
+    }
+    let words = base.key.iter().filter_map(|key| {
+        let column = base.columns.get(key.column)?;
+        let value = value_of(Origin::Column(key.column));
+        (!column.uniquifier).then(|| pair_words(column, &column.name, value.as_deref()))
+    });
+    words.collect::<Vec<_>>().join(" and ")
 }

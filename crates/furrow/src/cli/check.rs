@@ -76,10 +76,10 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
     for finding in &report.findings {
         writeln!(out, "{finding}\n")?;
     }
-    let found = match report.findings.len() {
+    let found = match report.errors() {
         0 => "nothing is wrong".to_owned(),
-        1 => "1 finding".to_owned(),
-        many => format!("{many} findings"),
+        1 => "1 error".to_owned(),
+        many => format!("{many} errors"),
     };
     writeln!(
         out,

@@ -38,8 +38,13 @@ fn made(directory: &Path) -> String {
     paths.lines().last().unwrap().to_owned()
 }
 
-/// The last leaf page of an index, by what DBCC IND lists.
+/// The last leaf page of an index.
 fn leaf_of(directory: &Path, index: u32) -> u64 {
+    *leaves_of(directory, index).last().unwrap()
+}
+
+/// The leaf pages of an index, by what DBCC IND lists.
+fn leaves_of(directory: &Path, index: u32) -> Vec<u64> {
     let listed = output_of(
         directory,
         &format!("USE hurt; DBCC IND ('hurt', 't', {index}) WITH NO_INFOMSGS"),
@@ -49,17 +54,23 @@ fn leaf_of(directory: &Path, index: u32) -> u64 {
         let is_leaf = fields.get(10) == Some(&"0") && fields.get(9) != Some(&"10");
         is_leaf.then(|| fields.get(1).unwrap().parse().unwrap())
     };
-    listed.lines().skip(1).filter_map(page).last().unwrap()
+    listed.lines().skip(1).filter_map(page).collect()
 }
 
 fn flip(path: &str, page: u64) {
+    flip_all(path, &[page]);
+}
+
+fn flip_all(path: &str, pages: &[u64]) {
     let volume = SystemVolume::new();
     let file = volume.open(Path::new(path), Open::Existing, Access::Data);
     let file = file.unwrap();
-    let mut bytes = vec![0; 8192];
-    file.read_at(page * 8192, &mut bytes).unwrap();
-    bytes[3000] ^= 16;
-    file.write_at(page * 8192, &bytes).unwrap();
+    for page in pages {
+        let mut bytes = vec![0; 8192];
+        file.read_at(page * 8192, &mut bytes).unwrap();
+        bytes[3000] ^= 16;
+        file.write_at(page * 8192, &bytes).unwrap();
+    }
     file.sync().unwrap();
 }
 
@@ -142,6 +153,47 @@ fn a_damaged_table_is_named_with_its_pages_and_repaired_with_the_loss_of_their_r
     let rows = output_of(directory.path(), "USE hurt; SELECT COUNT(*) AS n FROM t");
     let rows: u32 = rows.lines().last().unwrap().parse().unwrap();
     assert!((2_900..3_000).contains(&rows), "{rows}");
+}
+
+#[test]
+fn hundreds_of_damaged_pages_are_all_listed_counted_and_noted() {
+    const DAMAGED: usize = 250;
+    let directory = tempfile::tempdir().unwrap();
+    let path = made(directory.path());
+    output_of(
+        directory.path(),
+        "USE hurt; INSERT t SELECT value, 1, 'x' FROM GENERATE_SERIES(3001, 12000); DROP INDEX by_v ON t",
+    );
+    let leaves = leaves_of(directory.path(), 1);
+    let damaged = leaves.get(..DAMAGED).unwrap();
+    flip_all(&path, damaged);
+    let found = sql(directory.path(), "DBCC CHECKDB ('hurt') WITH NO_INFOMSGS");
+    let all = format!("{}{}", out(&found), err(&found));
+    assert_eq!(all.matches("Msg 8928").count(), DAMAGED);
+    assert!(!all.contains("Too many errors"), "{all}");
+    let errors = all.matches(", Level 16, ").count();
+    let sum = format!("{errors} consistency errors in table 't'");
+    assert!(all.contains(&sum), "{sum}: {all}");
+    let noted = "SELECT COUNT(*) AS n FROM msdb.dbo.suspect_pages";
+    let noted = output_of(directory.path(), noted);
+    assert_eq!(noted.lines().last(), Some("250"));
+    let said = all
+        .split("About ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let said: usize = said.unwrap().parse().unwrap();
+    let repaired = sql(
+        directory.path(),
+        "ALTER DATABASE hurt SET SINGLE_USER; USE hurt; DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS)",
+    );
+    let left = output_of(directory.path(), "USE hurt; SELECT COUNT(*) AS n FROM t");
+    let left: usize = left.lines().last().unwrap().parse().unwrap();
+    let lost = 12_000 - left;
+    assert!(
+        said.abs_diff(lost) * 20 <= lost,
+        "{said} were said, {lost} lost: {}",
+        err(&repaired)
+    );
 }
 
 #[test]

@@ -90,10 +90,10 @@ impl Rehearsed<'_> {
         for finding in &self.report.findings {
             let _ = writeln!(text, "{finding}\n");
         }
-        let found = match self.report.findings.len() {
+        let found = match self.report.errors() {
             0 => "nothing is wrong".to_owned(),
-            1 => "1 finding".to_owned(),
-            many => format!("{many} findings"),
+            1 => "1 error".to_owned(),
+            many => format!("{many} errors"),
         };
         let _ = writeln!(
             text,

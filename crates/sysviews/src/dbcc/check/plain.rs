@@ -14,25 +14,32 @@ const NAMED_PAGES: usize = 8;
 pub(super) fn lines(database: &str, report: &Report, restore: &[String]) -> Vec<String> {
     let mut lines = vec!["What this means:".to_owned()];
     let mut by_index: BTreeMap<(i32, i32), Vec<&Finding>> = BTreeMap::new();
-    let mut alone = 0_usize;
+    let mut alone = 0;
     for finding in &report.findings {
         match &finding.subject {
             Some(s) => by_index
                 .entry((s.object_id, s.index_id))
                 .or_default()
                 .push(finding),
-            None => alone += 1,
+            None => alone += finding.errors,
         }
     }
+    // Tables that lose rows themselves.
+    let damaged: BTreeSet<i32> = by_index
+        .iter()
+        .filter(|((_, index), found)| *index <= 1 && worst(found) == Some(Repair::AllowDataLoss))
+        .map(|((object, _), _)| *object)
+        .collect();
     for findings in by_index.values() {
         if let Some(subject) = findings.first().and_then(|f| f.subject.as_ref()) {
-            lines.push(of_index(subject, findings, report));
+            let is_alone = !damaged.contains(&subject.object_id);
+            lines.push(of_index((subject, is_alone), findings, report));
             lines.extend(ranges(findings));
         }
     }
     if alone > 0 {
         lines.push(format!(
-            "- {alone} findings concern the allocation maps, the catalog or pages of no table."
+            "- {alone} errors concern the allocation maps, the catalog or pages of no table."
         ));
     }
     let hit: BTreeSet<i32> = by_index.keys().map(|(object, _)| *object).collect();
@@ -65,7 +72,16 @@ fn ranges(findings: &[&Finding]) -> Vec<String> {
     lines.take(NAMED_PAGES).collect()
 }
 
-fn of_index(subject: &Subject, findings: &[&Finding], report: &Report) -> String {
+fn worst(findings: &[&Finding]) -> Option<Repair> {
+    findings.iter().map(|f| f.repair()).max()
+}
+
+/// `is_alone`: the table of the index loses no row itself.
+fn of_index(
+    (subject, is_alone): (&Subject, bool),
+    findings: &[&Finding],
+    report: &Report,
+) -> String {
     let pages: BTreeSet<PageId> = findings.iter().filter_map(|f| f.page).collect();
     let named: Vec<String> = pages
         .iter()
@@ -77,16 +93,22 @@ fn of_index(subject: &Subject, findings: &[&Finding], report: &Report) -> String
         more => format!(" and {more} more"),
     };
     let place = format!("{}{more}", named.join(", "));
-    let count = findings.len();
-    let worst = findings.iter().map(|f| f.repair()).max();
+    let count: u64 = findings.iter().map(|f| f.errors).sum();
+    let worst = worst(findings);
+    let is_cut = findings.iter().any(|f| f.is_rest());
     let table = &subject.table;
     match (&subject.index, subject.index_id > 1) {
         (Some(index), true) if worst == Some(Repair::Rebuild) => format!(
-            "- Index {index} of {table} cannot be trusted ({count} findings, pages {place}). The rows of \
-             the table are not affected: ALTER INDEX {index} ON {table} REBUILD."
+            "- Index {index} of {table} cannot be trusted ({count} errors, pages {place}). {}",
+            match is_alone {
+                true => format!(
+                    "The rows of the table are not affected: ALTER INDEX {index} ON {table} REBUILD."
+                ),
+                false => "It can be rebuilt once the table itself is put right.".to_owned(),
+            }
         ),
         _ if worst == Some(Repair::Rebuild) => format!(
-            "- Table {table}: its rows are sound, but {count} findings say that its indexes or maps do not \
+            "- Table {table}: its rows are sound, but {count} errors say that its indexes or maps do not \
              agree with them (pages {place})."
         ),
         _ => {
@@ -94,10 +116,15 @@ fn of_index(subject: &Subject, findings: &[&Finding], report: &Report) -> String
                 .objects
                 .iter()
                 .find(|o| o.object_id == subject.object_id);
-            let share = total.map_or(0, |o| o.rows / o.pages.max(1) * pages.len() as u64);
+            let share = total.map_or(0, |o| o.rows * pages.len() as u64 / o.pages.max(1));
+            let rest = match is_cut {
+                true => format!("At least {share} rows lie on pages like these."),
+                false => format!(
+                    "About {share} rows lie on pages like these; the other pages were found sound."
+                ),
+            };
             format!(
-                "- Table {table} cannot be trusted as a whole: {count} findings on pages {place}. About \
-                 {share} rows lie on pages like these; the other pages were found sound."
+                "- Table {table} cannot be trusted as a whole: {count} errors on pages {place}. {rest}"
             )
         }
     }

@@ -124,7 +124,7 @@ pub(super) fn rebuild(run: &mut Run<'_>, request: &Request<'_>, report: &Report)
         let subject = finding.subject.as_ref();
         subject.is_some_and(|s| wanted.contains_key(&(s.object_id, s.index_id)))
     };
-    let left = again.findings.iter().filter(stays).count() as u64;
+    let left = again.findings.iter().filter(stays).map(|f| f.errors).sum();
     Ok(before.saturating_sub(left))
 }
 
@@ -147,8 +147,10 @@ pub(super) fn say(
 const NO_REPAIR: &[u32] = &[5250, 8930, 8992];
 
 fn sums(findings: &[Finding]) -> (u64, u64) {
-    let allocation = findings.iter().filter(|f| f.is_allocation()).count() as u64;
-    (allocation, findings.len() as u64 - allocation)
+    let (allocation, consistency): (Vec<&Finding>, Vec<&Finding>) =
+        findings.iter().partition(|f| f.is_allocation());
+    let errors = |some: Vec<&Finding>| some.iter().map(|f| f.errors).sum();
+    (errors(allocation), errors(consistency))
 }
 
 /// Reports the findings that this level of repair does not change.

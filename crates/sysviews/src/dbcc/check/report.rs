@@ -50,8 +50,8 @@ struct Sum {
 impl Sum {
     fn add(&mut self, finding: &Finding) {
         match finding.is_allocation() {
-            true => self.allocation += 1,
-            false => self.consistency += 1,
+            true => self.allocation += finding.errors,
+            false => self.consistency += finding.errors,
         }
     }
 
@@ -318,7 +318,7 @@ impl<'r, 'a> Reporter<'r, 'a> {
             "".into(),
             with.into(),
             "sa".into(),
-            (checked.report.findings.len() as u64).into(),
+            checked.report.errors().into(),
             repaired.into(),
             (seconds / 3600).into(),
             (seconds / 60 % 60).into(),
