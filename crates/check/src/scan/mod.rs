@@ -10,6 +10,7 @@ mod frame;
 mod iam;
 mod index_rows;
 mod page;
+mod plain;
 mod rows;
 mod salvage;
 mod text;

@@ -1,5 +1,6 @@
 //! Pages of rows: records against their layout, values, order of keys, ghosts, children, index rows.
 
+use super::plain::Rows;
 use super::value::is_lawful;
 use super::worker::{SlotPlace, Worker};
 use crate::facts::{ChildFact, ForwardFact, KeyRef};
@@ -101,6 +102,14 @@ impl<'a, 'p> Site<'a, 'p> {
             is_data,
         }
     }
+
+    pub(super) fn kind(&self) -> Rows {
+        match (self.is_data, self.is_leaf) {
+            (true, _) => Rows::Data,
+            (false, true) => Rows::IndexLeaf,
+            (false, false) => Rows::Node,
+        }
+    }
 }
 
 /// What is kept from row to row of a page.
@@ -113,8 +122,8 @@ pub(super) struct Along<'p> {
     /// Its key, and that of the row at hand.
     keys: Keys<'p>,
     first: Option<KeyValues<'p>>,
-    ghosts: u16,
-    live: u64,
+    pub(super) ghosts: u16,
+    pub(super) live: u64,
 }
 
 /// Two keys, which change places from row to row.
@@ -148,17 +157,22 @@ impl Worker<'_> {
         let view = Page::new(bytes);
         let plan = self.shared.plan;
         let site = Site::new(id, unit, view, plan.rows_of(unit));
+        let plain = self.plain_rows(site.kind(), view);
         self.row_header(&site);
-        self.frame(id, unit, view);
-        let slots = std::mem::take(&mut self.slots);
-        let mut along = Along::default();
-        self.clear_hashes(site.rows);
-        for place in &slots {
-            self.row(&site, *place, &mut along);
+        if plain.is_some() {
+            self.leftovers(id, unit, view);
+        } else {
+            self.empty_slot(&site);
+            self.frame(id, unit, view);
         }
-        self.slots = slots;
-        if let Some(rows) = site.rows {
-            self.add_hashes(rows);
+        let mut along = Along::default();
+        match plain {
+            // Nothing is left to be said of its rows.
+            Some(ghosts) if site.is_leaf && self.shared.depth == Depth::Physical => {
+                along.ghosts = ghosts;
+                along.live = self.slots.len() as u64 - u64::from(ghosts);
+            }
+            _ => self.all_rows(&site, &mut along),
         }
         if along.ghosts != view.ghost_count() {
             let means = format!("Page {id} {}miscounts its deleted rows.", plan.of(unit));
@@ -176,6 +190,18 @@ impl Worker<'_> {
                 (low, self.facts.keys.keep(last.iter().copied()))
             }
             _ => Default::default(),
+        }
+    }
+
+    pub(super) fn all_rows<'p>(&mut self, site: &Site<'_, 'p>, along: &mut Along<'p>) {
+        let slots = std::mem::take(&mut self.slots);
+        self.clear_hashes(site.rows);
+        for place in &slots {
+            self.row(site, *place, along);
+        }
+        self.slots = slots;
+        if let Some(rows) = site.rows {
+            self.add_hashes(rows);
         }
     }
 
@@ -215,7 +241,12 @@ impl Worker<'_> {
             let values = (view.pminlen().into(), level.fixed_end.into());
             self.findings.page_test(plan, unit, id, ("pminlen", values));
         }
-        let is_tree = !rows.is_heap;
+    }
+
+    /// Trees have no empty slots.
+    fn empty_slot(&mut self, site: &Site<'_, '_>) {
+        let (id, unit, view, plan) = (site.id, site.unit, site.view, self.shared.plan);
+        let is_tree = site.rows.is_some_and(|rows| !rows.is_heap);
         let empty = (0..view.slot_count()).find(|&slot| view.slot_offset(slot) == Some(0));
         if let Some(slot) = empty.filter(|_| is_tree) {
             let means = format!("Slot {slot} of page {id} {}is empty.", plan.of(unit));
