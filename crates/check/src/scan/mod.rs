@@ -13,6 +13,7 @@ mod page;
 mod plain;
 mod rows;
 mod salvage;
+mod shape;
 mod text;
 mod value;
 mod wanted;
