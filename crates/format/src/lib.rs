@@ -84,9 +84,8 @@ pub use protect::{
 };
 pub(crate) use record::DATA_HEADER_SIZE;
 pub(crate) use record::INDEX_HEADER_SIZE;
-pub(crate) use record::VERSION_TAG_SIZE;
 pub use record::{
-    FORWARDING_STUB_SIZE, MAX_ROW_SIZE, Record, RecordBuilder, RecordKind, Status, VarColumn,
-    forwarding_stub, record_len,
+    FORWARDING_STUB_SIZE, MAX_ROW_SIZE, Record, RecordBuilder, RecordKind, Status,
+    VERSION_TAG_SIZE, VarColumn, forwarding_stub, record_len,
 };
 pub use row::{ColumnLayout, ColumnSpec, Held, Place, RowError, RowExtras, RowForm, RowLayout};

@@ -15,8 +15,8 @@ const DEEPEST: usize = 64;
 /// What came before on a level.
 #[derive(Debug, Clone, Copy)]
 enum Before {
-    /// This page.
-    Page(PageId),
+    /// This page, and the one that it names behind it.
+    Page(PageId, PageId),
     /// A page that could not be used stands between.
     Unknown,
 }
@@ -75,8 +75,8 @@ impl Matcher<'_> {
             }
         }
         for before in walk.before.clone() {
-            if let Before::Page(last) = before {
-                self.link(&walk, last, PageId::NONE, None);
+            if let Before::Page(last, next) = before {
+                self.link(&walk, (last, next), PageId::NONE, None);
             }
         }
     }
@@ -157,11 +157,11 @@ impl Matcher<'_> {
         let depth = visit.depth;
         let before = walk.before.get(depth).copied();
         let expected = match before {
-            None => Some(PageId::NONE),
-            Some(Before::Page(id)) => Some(id),
+            None => Some((PageId::NONE, PageId::NONE)),
+            Some(Before::Page(id, next)) => Some((id, next)),
             Some(Before::Unknown) => None,
         };
-        if let Some(expected) = expected {
+        if let Some((expected, next)) = expected {
             if fact.prev != expected {
                 let (parent, slot) = visit.parent.map_or((PageId::NONE, 0), |p| (p.0, p.1));
                 let means = format!(
@@ -179,22 +179,25 @@ impl Matcher<'_> {
                 self.of_unit((8935, walk.unit), visit.id, &args, means);
             }
             if !expected.is_none() {
-                self.link(walk, expected, visit.id, Some(fact.prev));
+                self.link(walk, (expected, next), visit.id, Some(fact.prev));
             }
         }
         if walk.before.len() <= depth {
             walk.before.resize(depth + 1, Before::Unknown);
         }
         if let Some(place) = walk.before.get_mut(depth) {
-            *place = Before::Page(visit.id);
+            *place = Before::Page(visit.id, fact.next);
         }
     }
 
     /// The right link of a page.
-    fn link(&mut self, walk: &Walk<'_>, from: PageId, to: PageId, back: Option<PageId>) {
-        let Some(next) = self.facts.page(from).map(|fact| fact.next) else {
-            return;
-        };
+    fn link(
+        &mut self,
+        walk: &Walk<'_>,
+        (from, next): (PageId, PageId),
+        to: PageId,
+        back: Option<PageId>,
+    ) {
         if next == to {
             return;
         }
@@ -303,7 +306,7 @@ impl Matcher<'_> {
         let plan = self.shared.plan;
         let of = plan.of(walk.unit);
         let previous = match walk.before.get(visit.depth) {
-            Some(Before::Page(id)) => *id,
+            Some(Before::Page(id, _)) => *id,
             _ => PageId::NONE,
         };
         let Some((parent, slot, _)) = visit.parent else {

@@ -40,6 +40,8 @@ fn level(columns: &[StoredColumn], names: &Names, inner: bool) -> LevelPlan {
             stored: *stored,
             place,
             fixed: fixed_part(stored, place),
+            var: (place.offset < 0 && !stored.is_uniquifier())
+                .then(|| place.offset.unsigned_abs() - 1),
             name: declared.map(|d| d.0.clone()).unwrap_or_default(),
             // Two columns of sysrowsets are NOT NULL by their layout, declared NULL, and NULL in every row.
             not_null: stored.status & layout_status::NOT_NULL != 0

@@ -74,6 +74,8 @@ pub(crate) struct ColumnPlan {
     pub(crate) place: ColumnPlace,
     /// Offset and length of a fixed column that has bytes of its own.
     pub(crate) fixed: Option<(u16, u16)>,
+    /// Ordinal of a variable column that is no uniquifier.
+    pub(crate) var: Option<u16>,
     pub(crate) name: String,
     pub(crate) not_null: bool,
     pub(crate) uniquifier: bool,

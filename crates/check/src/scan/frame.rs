@@ -119,7 +119,7 @@ impl Worker<'_> {
     }
 
     /// Whether no two records have a byte in common: each marks its bytes, which is cheaper than to sort.
-    fn are_apart(&self) -> bool {
+    pub(super) fn are_apart(&self) -> bool {
         const WORDS: usize = PAGE_SIZE / 64;
         let mut taken = [0_u64; WORDS];
         self.slots.iter().all(|place| {
@@ -162,7 +162,7 @@ impl Worker<'_> {
     }
 
     /// Fields that no sound page has set.
-    fn leftovers(&mut self, id: PageId, unit: u32, view: Page<'_>) {
+    pub(super) fn leftovers(&mut self, id: PageId, unit: u32, view: Page<'_>) {
         let plan = self.shared.plan;
         let bytes = view.bytes().get(UNUSED).unwrap_or_default();
         let mut broken = |test: &str, value: i64| {

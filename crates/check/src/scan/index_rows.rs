@@ -1,9 +1,9 @@
 //! Rows of tables and of their indexes, reduced to hashes: see `buckets`.
 
-use super::rows::{Site, bytes_of};
-use super::worker::Worker;
+use super::rows::bytes_of;
+use super::worker::{Hashes, Worker};
 use crate::hash::RowHash;
-use crate::plan::{IndexMatch, Origin, RowsetPlan};
+use crate::plan::{IndexMatch, Origin};
 use furrow_datafile::Stored;
 use furrow_format::RowId;
 
@@ -38,43 +38,62 @@ pub(crate) fn index_hash(index: &IndexMatch, values: &[Stored<'_>]) -> u64 {
     hash.done()
 }
 
-impl Worker<'_> {
+impl<'a> Worker<'a> {
     /// Notes the hashes for the sums of the table's indexes, or for those of this index.
-    pub(super) fn match_index(&mut self, site: &Site<'_, '_>, values: &[Stored<'_>], at: RowId) {
-        let (Some(rows), shared) = (site.rows, self.shared) else {
-            return;
-        };
-        for (&place, hashes) in rows.expects.iter().zip(&mut self.hashes) {
-            if let Some(index) = shared.matched(place) {
-                hashes.push(row_hash(index, values, at));
-            }
-        }
-        let of_index = rows.is_index.and_then(|place| shared.matched(place));
-        if let (Some(index), Some(hashes)) = (of_index, self.hashes.get_mut(rows.expects.len())) {
-            hashes.push(index_hash(index, values));
+    #[inline]
+    pub(super) fn match_index(&mut self, values: &[Stored<'_>], at: RowId) {
+        for of_index in &mut self.hashes {
+            let hash = if of_index.is_index {
+                index_hash(of_index.index, values)
+            } else {
+                row_hash(of_index.index, values, at)
+            };
+            of_index.hashes.push(hash);
         }
     }
 
-    /// Room for the hashes of the rows of a page.
-    pub(super) fn clear_hashes(&mut self, rows: Option<&RowsetPlan>) {
-        let wanted = rows.map_or(0, |rows| rows.expects.len() + 1);
-        if self.hashes.len() < wanted {
-            self.hashes.resize_with(wanted, Vec::new);
+    /// Prepares for the rows of a page of a unit: indexes that this check leaves out get no hashes.
+    pub(super) fn begin_hashes(&mut self, unit: u32) {
+        if self.hashes_of != Some(unit) {
+            let shared = self.shared;
+            let matched = |(place, is_index): (usize, bool)| {
+                Some(Hashes {
+                    index: shared.plan.matches.get(place)?,
+                    sums: shared.buckets.get(place)?.as_ref()?,
+                    is_index,
+                    hashes: Vec::new(),
+                })
+            };
+            let rows = shared.plan.rows_of(unit);
+            let expects = rows.iter().flat_map(|rows| &rows.expects);
+            let own = rows.and_then(|rows| rows.is_index);
+            let places = expects.map(|&place| (place, false));
+            let places = places.chain(own.map(|place| (place, true)));
+            self.hashes = places.filter_map(matched).collect();
+            self.hashes_of = Some(unit);
         }
-        self.hashes.iter_mut().for_each(Vec::clear);
+        debug_assert!(
+            self.hashes
+                .iter()
+                .all(|of_index| of_index.hashes.is_empty())
+        );
+    }
+
+    /// No hashes are noted until the next page begins.
+    pub(super) fn forget_hashes(&mut self) {
+        self.hashes.clear();
+        self.hashes_of = None;
     }
 
     /// Adds the hashes of a page to the sums, or takes them away.
-    pub(super) fn add_hashes(&mut self, rows: &RowsetPlan) {
-        let sums = |place: usize| self.shared.buckets.get(place).and_then(Option::as_ref);
-        for (&place, hashes) in rows.expects.iter().zip(&self.hashes) {
-            if let Some(sums) = sums(place).filter(|_| !hashes.is_empty()) {
-                sums.expect(hashes);
+    pub(super) fn add_hashes(&mut self) {
+        for of_index in &mut self.hashes {
+            if of_index.is_index {
+                of_index.sums.found(&of_index.hashes);
+            } else {
+                of_index.sums.expect(&of_index.hashes);
             }
-        }
-        let found = self.hashes.get(rows.expects.len());
-        if let (Some(sums), Some(hashes)) = (rows.is_index.and_then(sums), found) {
-            sums.found(hashes);
+            of_index.hashes.clear();
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Pages of rows: records against their layout, values, order of keys, ghosts, children, index rows.
 
+use super::plain::Rows;
 use super::value::is_lawful;
 use super::worker::{SlotPlace, Worker};
 use crate::facts::{ChildFact, ForwardFact, KeyRef};
@@ -18,8 +19,6 @@ pub(crate) type Values<'p> = SmallVec<[Stored<'p>; 16]>;
 /// The key of a row.
 type KeyValues<'p> = SmallVec<[Option<&'p [u8]>; 8]>;
 
-/// Longest record: the largest row and a version tag.
-const LONGEST: u16 = 8060 + 14;
 const BITS: [&[u8]; 2] = [&[0], &[1]];
 
 /// The bytes of a value; `None` for NULL.
@@ -51,11 +50,22 @@ fn read_values<'p>(
     for (at, column) in level.columns.iter().enumerate() {
         let value = match column.fixed {
             Some((offset, len)) if no_nulls => record.fixed_at(offset, len).map(Stored::Bytes),
+            None if no_nulls && column.var.is_some() => column.var.map(|var| var_of(record, var)),
             _ => find_column(record, &column.stored, column.place),
         };
         values.push(value.ok_or(at)?);
     }
     Ok(())
+}
+
+/// A variable column that is not NULL; trailing columns that are empty are not stored.
+#[inline]
+fn var_of<'p>(record: &Record<'p>, ordinal: u16) -> Stored<'p> {
+    match record.var(ordinal) {
+        Some((bytes, true)) => Stored::Pointer(bytes),
+        Some((bytes, false)) => Stored::Bytes(bytes),
+        None => Stored::Bytes(&[]),
+    }
 }
 
 /// Where the stub of a moved row is, live or ghost.
@@ -76,8 +86,10 @@ pub(super) struct Site<'a, 'p> {
     view: Page<'p>,
     pub(super) rows: Option<&'a RowsetPlan>,
     level: Option<&'a LevelPlan>,
-    is_leaf: bool,
-    is_data: bool,
+    pub(super) is_leaf: bool,
+    pub(super) is_data: bool,
+    /// Whether the rules about kinds of rows have nothing to say: see `plain`.
+    is_plain: bool,
 }
 
 impl<'a, 'p> Site<'a, 'p> {
@@ -99,6 +111,15 @@ impl<'a, 'p> Site<'a, 'p> {
             level,
             is_leaf,
             is_data,
+            is_plain: false,
+        }
+    }
+
+    pub(super) fn kind(&self) -> Rows {
+        match (self.is_data, self.is_leaf) {
+            (true, _) => Rows::Data,
+            (false, true) => Rows::IndexLeaf,
+            (false, false) => Rows::Node,
         }
     }
 }
@@ -113,8 +134,8 @@ pub(super) struct Along<'p> {
     /// Its key, and that of the row at hand.
     keys: Keys<'p>,
     first: Option<KeyValues<'p>>,
-    ghosts: u16,
-    live: u64,
+    pub(super) ghosts: u16,
+    pub(super) live: u64,
 }
 
 /// Two keys, which change places from row to row.
@@ -147,18 +168,24 @@ impl Worker<'_> {
     pub(super) fn row_page(&mut self, id: PageId, unit: u32, bytes: &PageBuf) -> (KeyRef, KeyRef) {
         let view = Page::new(bytes);
         let plan = self.shared.plan;
-        let site = Site::new(id, unit, view, plan.rows_of(unit));
+        let mut site = Site::new(id, unit, view, plan.rows_of(unit));
+        let plain = self.plain_rows(site.kind(), view);
+        site.is_plain = plain.is_some();
         self.row_header(&site);
-        self.frame(id, unit, view);
-        let slots = std::mem::take(&mut self.slots);
-        let mut along = Along::default();
-        self.clear_hashes(site.rows);
-        for place in &slots {
-            self.row(&site, *place, &mut along);
+        if site.is_plain {
+            self.leftovers(id, unit, view);
+        } else {
+            self.empty_slot(&site);
+            self.frame(id, unit, view);
         }
-        self.slots = slots;
-        if let Some(rows) = site.rows {
-            self.add_hashes(rows);
+        let mut along = Along::default();
+        match plain {
+            // Nothing is left to be said of its rows.
+            Some(ghosts) if site.is_leaf && self.shared.depth == Depth::Physical => {
+                along.ghosts = ghosts;
+                along.live = self.slots.len() as u64 - u64::from(ghosts);
+            }
+            _ => self.all_rows(&site, &mut along),
         }
         if along.ghosts != view.ghost_count() {
             let means = format!("Page {id} {}miscounts its deleted rows.", plan.of(unit));
@@ -177,6 +204,16 @@ impl Worker<'_> {
             }
             _ => Default::default(),
         }
+    }
+
+    pub(super) fn all_rows<'p>(&mut self, site: &Site<'_, 'p>, along: &mut Along<'p>) {
+        let slots = std::mem::take(&mut self.slots);
+        self.begin_hashes(site.unit);
+        for place in &slots {
+            self.row(site, *place, along);
+        }
+        self.slots = slots;
+        self.add_hashes();
     }
 
     fn row_header(&mut self, site: &Site<'_, '_>) {
@@ -215,7 +252,12 @@ impl Worker<'_> {
             let values = (view.pminlen().into(), level.fixed_end.into());
             self.findings.page_test(plan, unit, id, ("pminlen", values));
         }
-        let is_tree = !rows.is_heap;
+    }
+
+    /// Trees have no empty slots.
+    fn empty_slot(&mut self, site: &Site<'_, '_>) {
+        let (id, unit, view, plan) = (site.id, site.unit, site.view, self.shared.plan);
+        let is_tree = site.rows.is_some_and(|rows| !rows.is_heap);
         let empty = (0..view.slot_count()).find(|&slot| view.slot_offset(slot) == Some(0));
         if let Some(slot) = empty.filter(|_| is_tree) {
             let means = format!("Slot {slot} of page {id} {}is empty.", plan.of(unit));
@@ -238,7 +280,7 @@ impl Worker<'_> {
             page: site.id,
             slot: place.slot,
         };
-        if status.kind() == RecordKind::ForwardingStub && site.is_data {
+        if !site.is_plain && status.kind() == RecordKind::ForwardingStub && site.is_data {
             self.stub(site, at, bytes);
             return;
         }
@@ -247,7 +289,7 @@ impl Worker<'_> {
             false => Record::index(bytes, site.view.pminlen()),
         };
         // A record of another kind may end before the parts that its status names.
-        let is_right = self.kind_is_right(site, at, status);
+        let is_right = site.is_plain || self.kind_is_right(site, at, status);
         let Some(record) = record.filter(|_| is_right) else {
             if is_right {
                 let len = i64::from(place.len);
@@ -277,10 +319,14 @@ impl Worker<'_> {
         }
         self.values(site, level, (at, ghost), &along.values);
         self.key(site, level, (at, ghost), along);
-        let home = self.moved(site, at, &record);
+        let home = if site.is_plain {
+            at
+        } else {
+            self.moved(site, at, &record)
+        };
         if site.is_leaf && !ghost {
             along.live += 1;
-            self.match_index(site, &along.values, home);
+            self.match_index(&along.values, home);
         }
     }
 
@@ -309,7 +355,7 @@ impl Worker<'_> {
         }
     }
 
-    fn bad_row(&mut self, site: &Site<'_, '_>, at: RowId, test: (&str, (i64, i64))) {
+    pub(super) fn bad_row(&mut self, site: &Site<'_, '_>, at: RowId, test: (&str, (i64, i64))) {
         let place = (at.page, at.slot);
         self.findings
             .row_test(self.shared.plan, site.unit, place, test);
@@ -329,59 +375,6 @@ impl Worker<'_> {
             self.bad_row(site, at, ("recType", (status.0.into(), 0)));
         }
         right
-    }
-
-    /// The record's parts against the layout.
-    fn shape_is_right(
-        &mut self,
-        site: &Site<'_, '_>,
-        level: &LevelPlan,
-        at: RowId,
-        record: &Record<'_>,
-    ) -> bool {
-        let status = record.status();
-        let forwarded = status.kind() == RecordKind::Forwarded;
-        let has_bitmap = status.has(Status::NULL_BITMAP);
-        let bits = i64::from(record.column_count());
-        let fixed = record.fixed().len() as i64 + if site.is_data { 4 } else { 1 };
-        let (own, known) = (self.shared.plan.own, i64::from(level.null_bits));
-        let wanted = site.is_data || level.null_bits > 0;
-        // Non-leaf rows of SQL Server may go without, where no key is NULL; and the first entry, whose key
-        // stands for nothing, may have a bitmap that says so.
-        let first = !own && !site.is_leaf && at.slot == 0;
-        let free = !own && !site.is_leaf && wanted || first;
-        let tag_most = u8::from(record.is_ghost());
-        let moved_ghost = record.is_ghost() && record.bytes().get(1) == Some(&1);
-        let vars = i64::from(level.vars) + i64::from(moved_ghost);
-        let broken = if record.bytes().len() > usize::from(LONGEST) {
-            Some(("record length <= 8060", record.bytes().len() as i64, 8060))
-        } else if site.is_data && record.bytes().get(1).is_some_and(|&b| b > tag_most) {
-            Some((
-                "tagB",
-                i64::from(record.bytes().get(1).copied().unwrap_or(0)),
-                1,
-            ))
-        } else if has_bitmap != wanted && !free {
-            Some(("null bitmap", has_bitmap.into(), wanted.into()))
-        } else if !first && (bits > known || (own || !site.is_data) && bits != known && has_bitmap)
-        {
-            Some(("columns == columns of the layout", bits, known))
-        } else if fixed > level.fixed_end.into() || own && fixed != level.fixed_end.into() {
-            Some(("fixed length", fixed, level.fixed_end.into()))
-        } else if status.has(Status::VARIABLE) && vars == 0 && !forwarded {
-            Some(("variable columns", 1, 0))
-        } else if i64::from(record.var_count()) > vars {
-            Some(("variable columns", record.var_count().into(), vars))
-        } else if forwarded && record.forwarded_from().is_none() {
-            Some(("forwarded row leads back", 0, 1))
-        } else {
-            let falls = (0..record.var_count()).find(|&n| record.var(n).is_none());
-            falls.map(|n| ("ends of variable columns ascend", n.into(), 0))
-        };
-        if let Some((test, a, b)) = broken {
-            self.bad_row(site, at, (test, (a, b)));
-        }
-        broken.is_none()
     }
 
     fn values(

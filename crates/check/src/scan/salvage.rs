@@ -42,7 +42,7 @@ impl Worker<'_> {
         });
         slots.sort_unstable_by_key(|place| place.slot);
         // Nothing is added to sums here.
-        self.hashes.clear();
+        self.forget_hashes();
         let mut judged = Vec::with_capacity(slots.len());
         for place in &slots {
             let start = usize::from(place.offset);

@@ -175,13 +175,6 @@ impl<'s> Shared<'s> {
         Some((about.id, first, RUN_PAGES.min(about.pages - first)))
     }
 
-    /// The index of a match, unless this check leaves it out.
-    #[inline]
-    pub(super) fn matched(&self, place: usize) -> Option<&'s IndexMatch> {
-        let sums = self.buckets.get(place).and_then(Option::as_ref);
-        self.plan.matches.get(place).filter(|_| sums.is_some())
-    }
-
     /// The unit that an IAM page gives an extent to.
     pub(crate) fn owner(&self, file: usize, extent: u32) -> Option<u32> {
         let owner = self.owners.get(file)?.get(extent as usize)?;
@@ -207,6 +200,15 @@ pub(crate) fn owner_of_word(word: u32) -> Option<u32> {
     }
 }
 
+/// The hashes of a page's rows for one index.
+pub(super) struct Hashes<'a> {
+    pub(super) index: &'a IndexMatch,
+    pub(super) sums: &'a Buckets,
+    /// Whether the rows are those of the index, not of its table.
+    pub(super) is_index: bool,
+    pub(super) hashes: Vec<u64>,
+}
+
 /// A worker.
 pub(crate) struct Worker<'a> {
     pub(crate) shared: &'a Shared<'a>,
@@ -215,7 +217,9 @@ pub(crate) struct Worker<'a> {
     pub(crate) slots: Vec<SlotPlace>,
     pub(crate) by_offset: Vec<SlotPlace>,
     /// Hashes of the rows of a page: for each index that the table has, then for the index that it is.
-    pub(super) hashes: Vec<Vec<u64>>,
+    pub(super) hashes: Vec<Hashes<'a>>,
+    /// The unit that the hashes are for.
+    pub(super) hashes_of: Option<u32>,
 }
 
 impl<'a> Worker<'a> {
@@ -227,6 +231,7 @@ impl<'a> Worker<'a> {
             slots: Vec::new(),
             by_offset: Vec::new(),
             hashes: Vec::new(),
+            hashes_of: None,
         }
     }
 }

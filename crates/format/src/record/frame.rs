@@ -9,7 +9,7 @@ pub const MAX_ROW_SIZE: usize = 8060;
 /// Size of a forwarding stub. Heap rows are at least this long so that one can take their place.
 pub const FORWARDING_STUB_SIZE: usize = 9;
 /// Size of the version tag behind a record.
-pub(crate) const VERSION_TAG_SIZE: usize = 14;
+pub const VERSION_TAG_SIZE: usize = 14;
 /// Size of a data record's header: status bytes and fixed end.
 pub(crate) const DATA_HEADER_SIZE: usize = 4;
 /// Size of an index record's header: the status byte.

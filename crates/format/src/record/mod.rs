@@ -28,7 +28,7 @@ pub use build::{RecordBuilder, VarColumn, forwarding_stub};
 pub(crate) use build::{Tail, put_header};
 pub(crate) use frame::DATA_HEADER_SIZE;
 pub(crate) use frame::INDEX_HEADER_SIZE;
-pub(crate) use frame::VERSION_TAG_SIZE;
-pub use frame::{FORWARDING_STUB_SIZE, MAX_ROW_SIZE, record_len};
+
+pub use frame::{FORWARDING_STUB_SIZE, MAX_ROW_SIZE, VERSION_TAG_SIZE, record_len};
 pub use status::{RecordKind, Status};
 pub use view::Record;
