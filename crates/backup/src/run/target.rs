@@ -314,6 +314,9 @@ impl Stripe {
         let sets = match (reader.sets(), init) {
             (Ok(sets), _) => sets,
             (Err(_), true) => Vec::new(),
+            (Err(MediaError::Incomplete), false) => {
+                return Err(BackupError::refused(3266, &[shown(&path)]));
+            }
             (Err(e), false) => return Err(BackupError::of_media(&path, &e)),
         };
         Ok(Some(Found {

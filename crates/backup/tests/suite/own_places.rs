@@ -365,3 +365,32 @@ fn a_power_loss_in_a_differential_restore_leaves_no_file_that_nothing_removes() 
     let of_copy = |path: &&PathBuf| path.to_string_lossy().contains("copy");
     assert_eq!(left.iter().find(of_copy), None);
 }
+
+#[test]
+fn a_database_is_not_replaced_by_one_that_its_volume_has_no_room_for() {
+    let (volume, world) = simulated();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    volume.create_dir(Path::new("e")).unwrap();
+    let spec = DatabaseSpec::new("small", FileSpec::new("data", "e/s.mdf").size_mb(2));
+    let spec = spec.log(FileSpec::new("log", "e/s.ldf").size_mb(1));
+    let before = world.instance.create_database(&spec).unwrap().file_list();
+    let before = before.unwrap();
+    // Files of 8 MB; 3.5 MB are given back.
+    volume.set_capacity(Path::new("e"), 7 << 20);
+    let moves = [("data", "e/s.mdf"), ("more", "e/m.ndf"), ("log", "e/s.ldf")];
+    let request = RestoreRequest {
+        moves: moves.map(|m| (m.0.to_owned(), m.1.into())).to_vec(),
+        replace: true,
+        ..wanted("small", true)
+    };
+    let media = world.media(&full).unwrap();
+    let refused = restore_database(&world.instance, &media, &request, &mut Silent);
+    assert_eq!(numbers(&refused.unwrap_err()), [3257]);
+    let small = world.instance.database("small").unwrap();
+    assert_eq!(small.state(), DatabaseState::Online);
+    assert_eq!(small.file_list().unwrap().len(), before.len());
+    drop(small);
+    volume.set_capacity(Path::new("e"), 16 << 20);
+    restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
+}

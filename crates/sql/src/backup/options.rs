@@ -179,7 +179,7 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
                 damaged |= log;
             }
             "COPY_ONLY" => request.copy_only = true,
-            "DIFFERENTIAL" => request.differential = true,
+            "DIFFERENTIAL" if !log => request.differential = true,
             "FORMAT" => (request.format, request.init) = (true, true),
             "INIT" => request.init = true,
             "ENCRYPTION" => request.key = Some(keys::asked(run, option)?),
@@ -200,7 +200,8 @@ pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<As
             // COPY_ONLY, and CONTINUE_AFTER_ERROR: a backup of the log reads no pages.
             "NO_TRUNCATE" if log => (request.copy_only, damaged) = (true, true),
             "STANDBY" if log => return Err(unsupported("BACKUP LOG WITH STANDBY")),
-            "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" | "PASSWORD" | "MEDIAPASSWORD" => {
+            "DIFFERENTIAL" | "NORECOVERY" | "STANDBY" | "NO_TRUNCATE" | "PASSWORD"
+            | "MEDIAPASSWORD" => {
                 let name = option.name.to_lowercase();
                 return Err(Message::new(3032, &[name.into()]).into());
             }
