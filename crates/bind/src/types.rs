@@ -76,8 +76,8 @@ fn declared_error(
             let text =
                 format!("Column, parameter, or variable #{place}: Cannot find data type {shown}.");
             let state = match of {
-                Declared::Variable(_) => 3,
-                _ => 6,
+                Declared::Variable(_) | Declared::Parameter(_) => 3,
+                Declared::Column(_) => 6,
             };
             (2715, 16, state, text)
         }

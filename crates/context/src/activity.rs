@@ -4,7 +4,7 @@
 //! when they change. Fields that change with each statement are atomic. The others are behind a lock that a
 //! thread holds for the access only.
 
-use crate::clock::{Reading, SHORT_NS, cpu_ns};
+use crate::clock::{CpuMark, CpuSpan, Reading, SHORT_NS};
 use furrow_engine::{Canceller, Isolation, Timeout};
 use furrow_io::random;
 use furrow_io::time::{Moment, WallTime};
@@ -209,7 +209,8 @@ commands! {
 pub struct Meter {
     thread: PageWork,
     session: PageWork,
-    cpu_ns: u64,
+    cpu: CpuMark,
+    span: CpuSpan,
     began: Reading,
 }
 
@@ -219,14 +220,15 @@ impl Meter {
         Meter {
             thread: PageWork::default(),
             session: PageWork::default(),
-            cpu_ns: 0,
+            cpu: CpuMark::default(),
+            span: CpuSpan::default(),
             began: Reading::now(),
         }
     }
 
     /// The processor time of the thread when the batch began.
-    pub fn cpu_ns(&self) -> u64 {
-        self.cpu_ns
+    pub fn cpu(&self) -> CpuMark {
+        self.cpu
     }
 
     /// When the batch began.
@@ -238,8 +240,8 @@ impl Meter {
     fn spent_us(&self, now: Moment) -> u64 {
         let elapsed_ns = now.since_ns(self.began.at);
         let spent_ns = match elapsed_ns < SHORT_NS {
-            true => elapsed_ns,
-            false => cpu_ns(now).saturating_sub(self.cpu_ns),
+            true => self.span.busy_ns(now),
+            false => self.span.spent_ns(self.cpu, CpuMark::at(now).ns, now),
         };
         spent_ns / 1000
     }
@@ -359,7 +361,8 @@ impl Activity {
         Meter {
             thread: page_work(),
             session: state.before.pages,
-            cpu_ns: cpu_ns(began.at),
+            cpu: CpuMark::at(began.at),
+            span: CpuSpan::begin(began.at),
             began,
         }
     }

@@ -9,8 +9,7 @@
 //! processor time since the last call, less the short statements since then ([`Mark`]), and never more than
 //! the elapsed time; and besides, the processor time of the threads of its parallel scans.
 
-use crate::clock::{SHORT_NS, StatementTime, cpu_ns, measured_cpu_ns};
-use furrow_io::process::helper_cpu_ns;
+use crate::clock::{CpuMark, CpuSpan, SHORT_NS, StatementTime};
 use furrow_io::time::{Moment, WallTime};
 use furrow_observe::task::{PageWork, page_work};
 use furrow_tsql::Span;
@@ -165,18 +164,15 @@ impl QueryStats {
 /// The processor time of a connection's thread at the last system call.
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
-    cpu_ns: u64,
+    cpu: CpuMark,
     /// The time of short statements since then.
     short_ns: u64,
 }
 
 impl Mark {
     /// Begins at this processor time of the thread.
-    pub fn at(cpu_ns: u64) -> Mark {
-        Mark {
-            cpu_ns,
-            short_ns: 0,
-        }
+    pub fn at(cpu: CpuMark) -> Mark {
+        Mark { cpu, short_ns: 0 }
     }
 }
 
@@ -188,17 +184,16 @@ pub type Clock = Option<Mark>;
 pub struct Running {
     mark: Mark,
     began: StatementTime,
-    /// Processor time of the thread's helpers until then.
-    helpers_ns: u64,
+    span: CpuSpan,
     pages: PageWork,
 }
 
 /// A statement has begun.
 pub fn begin(clock: &mut Clock, began: StatementTime) -> Running {
     Running {
-        mark: (clock.take()).unwrap_or_else(|| Mark::at(cpu_ns(began.at()))),
+        mark: (clock.take()).unwrap_or_else(|| Mark::at(CpuMark::at(began.at()))),
         began,
-        helpers_ns: helper_cpu_ns(),
+        span: CpuSpan::begin(began.at()),
         pages: page_work(),
     }
 }
@@ -210,15 +205,15 @@ pub fn end(clock: &mut Clock, of: &TextStats, at: Span, running: &Running, rows:
     let mut mark = running.mark;
     let cpu_ns = match elapsed_ns < SHORT_NS {
         true => {
-            mark.short_ns += elapsed_ns;
-            elapsed_ns
+            let busy_ns = running.span.busy_ns(now);
+            mark.short_ns += busy_ns;
+            busy_ns
         }
         false => {
-            let before = mark.cpu_ns + mark.short_ns;
-            mark = Mark::at(measured_cpu_ns(now));
-            let helped_ns = helper_cpu_ns() - running.helpers_ns;
-            let most_ns = elapsed_ns.saturating_add(helped_ns);
-            mark.cpu_ns.saturating_sub(before).min(most_ns)
+            let mut before = mark.cpu;
+            before.ns += mark.short_ns;
+            mark = Mark::at(CpuMark::measured(now));
+            running.span.spent_ns(before, mark.cpu.ns, now)
         }
     };
     *clock = Some(mark);

@@ -42,6 +42,8 @@ mod paths;
 #[cfg(test)]
 mod plan_tests;
 mod prepared;
+#[cfg(test)]
+mod seat_tests;
 mod server;
 
 pub use connection::{Cancel, Connection};

@@ -52,8 +52,10 @@ struct State {
     bytes: usize,
     running: usize,
     waits: VecDeque<(usize, LockWait)>,
-    /// For each helper, whether a lock that it waits for has become free.
-    answered: Vec<bool>,
+    /// For each helper, how long the wait for its lock took, once the lock has become free.
+    answered: Vec<Option<Duration>>,
+    /// The helper that a lock is lent to.
+    borrower: Option<usize>,
     failed: Option<Box<SqlError>>,
     gave_up: bool,
     ended: bool,
@@ -74,7 +76,7 @@ impl Exchange {
         Arc::new(Exchange {
             state: Mutex::new(State {
                 running: helpers,
-                answered: vec![false; helpers],
+                answered: vec![None; helpers],
                 ..State::default()
             }),
             arrived: Condvar::new(),
@@ -108,9 +110,10 @@ impl Exchange {
     }
 
     /// A helper has ended, if it has failed with an error.
-    pub(super) fn done(&self, failed: Option<Box<SqlError>>, report: Report) {
+    pub(super) fn done(&self, helper: usize, failed: Option<Box<SqlError>>, report: Report) {
         let mut state = self.state.lock();
         debug_assert!(state.running > 0, "a helper ends once");
+        state.borrower = state.borrower.filter(|borrower| *borrower != helper);
         state.running -= 1;
         state.reports.push(report);
         // An end on request is no error.
@@ -175,12 +178,19 @@ impl Exchange {
         }
     }
 
-    /// The lock that a helper waits for could be granted.
-    pub(super) fn answer(&self, helper: usize) {
-        if let Some(answered) = self.state.lock().answered.get_mut(helper) {
-            *answered = true;
+    /// The lock that a helper waits for could be granted. If it is lent, returns when the helper has given it
+    /// back: it only reads a page meanwhile.
+    pub(super) fn answer(&self, helper: usize, waited: Duration, is_lent: bool) {
+        let mut state = self.state.lock();
+        if let Some(answered) = state.answered.get_mut(helper) {
+            *answered = Some(waited);
         }
+        debug_assert!(state.borrower.is_none(), "one lock is lent at a time");
+        state.borrower = is_lent.then_some(helper);
         self.taken.notify_all();
+        while state.borrower.is_some() {
+            self.arrived.wait(&mut state);
+        }
     }
 
     /// From now on helpers end at the next thing that they pass on or wait for.
@@ -212,19 +222,23 @@ impl std::fmt::Debug for Waiter {
 }
 
 impl LockWaiter for Waiter {
-    fn wait(&self, wait: LockWait) -> bool {
+    fn wait(&self, wait: LockWait) -> Option<Duration> {
         let mut state = self.exchange.state.lock();
         state.waits.push_back((self.helper, wait));
         self.exchange.arrived.notify_one();
         let charge = task::wait(WaitType::CxPacket, Resource::None);
-        let is_answered = |state: &State| state.answered.get(self.helper) == Some(&true);
-        while !state.ended && !is_answered(&state) {
+        let answer = |state: &mut State| state.answered.get_mut(self.helper)?.take();
+        let mut waited = answer(&mut state);
+        while !state.ended && waited.is_none() {
             self.exchange.taken.wait(&mut state);
+            waited = answer(&mut state);
         }
         drop(charge);
-        if let Some(answered) = state.answered.get_mut(self.helper) {
-            *answered = false;
-        }
-        !state.ended
+        waited.filter(|_| !state.ended)
+    }
+
+    fn give_back(&self) {
+        self.exchange.state.lock().borrower = None;
+        self.exchange.arrived.notify_one();
     }
 }

@@ -17,6 +17,7 @@ const BATCH_BYTES: usize = 32 << 10;
 
 /// Reports the end of a helper, however it ends.
 struct Ending {
+    helper: usize,
     exchange: Arc<Exchange>,
     failed: Option<Box<SqlError>>,
     report: Report,
@@ -26,15 +27,19 @@ impl Drop for Ending {
     fn drop(&mut self) {
         self.report.pages = page_work();
         self.report.cpu_ns = thread_cpu_ns();
-        self.exchange
-            .done(self.failed.take(), std::mem::take(&mut self.report));
+        self.exchange.done(
+            self.helper,
+            self.failed.take(),
+            std::mem::take(&mut self.report),
+        );
     }
 }
 
 /// Runs the plan on parts of its scan until there are no more.
-pub(super) fn run(plan: &ParallelPlan, mut cx: Context, exchange: &Arc<Exchange>) {
+pub(super) fn run(plan: &ParallelPlan, helper: usize, mut cx: Context, exchange: &Arc<Exchange>) {
     let text = "a thread of a parallel scan has ended unexpectedly".to_owned();
     let mut ending = Ending {
+        helper,
         exchange: Arc::clone(exchange),
         // Replaced below, unless it panics.
         failed: Some(EngineError::Damaged(text).into()),

@@ -69,7 +69,7 @@ impl Team {
         let task = Arc::clone(context.sessions.task());
         let (plan, exchange) = (Arc::clone(plan), Arc::clone(&self.exchange));
         let started = spawn_named("parallel scan", move || {
-            helper::run(&plan, context, &exchange);
+            helper::run(&plan, number, context, &exchange);
         });
         let thread = started.map_err(|e| Box::<SqlError>::from(EngineError::Thread(e)))?;
         self.threads.push((thread, task));
@@ -89,8 +89,11 @@ impl Team {
                 Event::Wait(helper, wait) => {
                     let session = cx.sessions.by_table(self.scan.db, &self.scan.table)?;
                     let no_wait = self.scan.hints.no_wait;
-                    session.wait_for_reader(wait, no_wait, || self.stop())?;
-                    self.exchange.answer(helper);
+                    let is_lent = wait.is_lent();
+                    session.wait_for_reader(wait, no_wait, |waited| match waited {
+                        Some(waited) => self.exchange.answer(helper, waited, is_lent),
+                        None => self.stop(),
+                    })?;
                 }
             }
         }

@@ -27,7 +27,7 @@ mod wait;
 pub use pages::{PageWork, count_logical_reads, count_reads, count_writes, page_work};
 pub use registry::{Registry, WaitingTask};
 pub use resource::Resource;
-pub use wait::Wait;
+pub use wait::{Wait, waited_ns};
 
 use crate::Instruments;
 use crate::traceflags::{FlagSet, TraceFlag};

@@ -3,6 +3,7 @@
 use super::{Resource, Task};
 use crate::waits::WaitType;
 use furrow_io::time::Moment;
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -41,6 +42,15 @@ pub struct Wait {
     id: u64,
     kind: WaitType,
     since: Moment,
+}
+
+thread_local! {
+    static WAITED_NS: Cell<u64> = const { Cell::new(0) };
+}
+
+/// How long the current thread has waited in all, in nanoseconds.
+pub fn waited_ns() -> u64 {
+    WAITED_NS.with(Cell::get)
 }
 
 impl Wait {
@@ -101,6 +111,8 @@ impl Wait {
             .waits
             .retain(|wait| wait.id != id);
         let total_us = now.since_us(self.since);
+        // During the thread's own teardown the count may be gone already.
+        let _ = WAITED_NS.try_with(|all| all.set(all.get() + now.since_ns(self.since)));
         // A signal that came before the wait began counts from the beginning.
         let signal_us = signalled_at.map_or(0, |at| now.since_us(at.max(self.since)));
         let (task, kind) = (&self.task, self.kind);

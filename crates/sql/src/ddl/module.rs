@@ -90,7 +90,11 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
             return Err(unsupported("a table-valued parameter"));
         }
         let of = Declared::Parameter(&parameter.name.value);
-        declared_type(&parameter.data_type, of, place)?;
+        declared_type(&parameter.data_type, of, place).map_err(|error| {
+            let before = run.text.get(..parameter.name.span.start as usize);
+            let line = before.map_or(1, |text| 1 + text.matches('\n').count());
+            error.at(line as u32, Some(written.name.name().to_owned()))
+        })?;
     }
     run.interpreter.check_procedure(run, written)?;
     // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.

@@ -99,7 +99,7 @@ impl Foreign {
     /// side: their keys may be created, changed and dropped.
     pub(super) fn of(binder: &mut Binder<'_>, verb: Verb, target: &TargetOf) -> Result<Foreign> {
         let (db, table) = (&target.db, &target.table);
-        let session = binder.cx.sessions.of(db)?;
+        let session = binder.cx.sessions.of_table(db, table.name())?;
         let mut foreign = Foreign {
             verb,
             db: Arc::clone(db),

@@ -253,7 +253,7 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
     let mut batches = match loads(target, &insert.plan, rules) {
         true => cx
             .sessions
-            .of(&target.db)?
+            .of_table(&target.db, target.table.name())?
             .bulk_rows(&target.table, columns),
         false => None,
     };
@@ -275,7 +275,7 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
         false => insert.plan.for_each(cx, &mut each)?,
     }
     if let Some(batches) = &mut batches {
-        let session = cx.sessions.of(&target.db)?;
+        let session = cx.sessions.of_table(&target.db, target.table.name())?;
         session.hinted(target.hints, |session| session.finish_bulk_rows(batches))?;
     }
     Ok(rows)
@@ -295,7 +295,7 @@ fn gather(
     batches: &mut BulkRows,
     row: &[Value],
 ) -> Result<()> {
-    let session = cx.sessions.of(&target.db)?;
+    let session = cx.sessions.of_table(&target.db, target.table.name())?;
     let identity = session.hinted(target.hints, |session| session.push_bulk_row(batches, row))?;
     if identity.is_some() {
         cx.last.identity = identity;

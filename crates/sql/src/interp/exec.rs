@@ -11,7 +11,7 @@
 use super::Flow;
 use super::error_scope::{ErrorScope, error_scope};
 use super::{compile, run_statements};
-use furrow_bind::{Binder, DEFAULT_SCHEMA};
+use furrow_bind::{Binder, DEFAULT_SCHEMA, Declared, declared_type};
 use furrow_context::error::{Origin, Result, SqlError, refuse, unsupported};
 use furrow_context::parse::{parse, read, read_with};
 use furrow_context::plans::Plans;
@@ -265,6 +265,8 @@ fn call_text(
     let Some(procedure) = procedure else {
         return refuse(2812, &[name.into()]);
     };
+    let types = read.parameters(|| declared(&procedure.parameters));
+    let types = types.map_err(|error| of_call(error, &name))?;
     let body = Body {
         name,
         id,
@@ -273,7 +275,7 @@ fn call_text(
         query: String::new(),
         statements: &procedure.body,
         parameters: &procedure.parameters,
-        declared: Some(read.parameters(|| declared(&procedure.parameters))?),
+        declared: Some(types),
         set: Some(set),
         plans: Some(&read.plans),
     };
@@ -389,6 +391,15 @@ fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
     with_parameters(run, &body, Vec::new()).map(|_| ())
 }
 
+/// An error of a call: SQL Server names the procedure, at line 0.
+fn of_call(mut error: Box<SqlError>, name: &str) -> Box<SqlError> {
+    if !name.is_empty() {
+        error.procedure.get_or_insert_with(|| name.to_owned());
+    }
+    error.origin = Origin::Inner;
+    error
+}
+
 /// An error of a text that cannot be parsed: its caller continues, or catches it.
 fn inner(mut error: Box<SqlError>) -> Box<SqlError> {
     error.origin = Origin::Inner;
@@ -405,8 +416,9 @@ type Called<'a> = (
 
 fn declared(written: &[Parameter]) -> Result<Parameters> {
     let mut declared = Parameters::default();
-    for parameter in written {
-        let of = furrow_bind::data_type(&parameter.data_type, false)?;
+    for (place, parameter) in (1..).zip(written) {
+        let of = Declared::Parameter(&parameter.name.value);
+        let of = declared_type(&parameter.data_type, of, place)?;
         declared.declare(&parameter.name.value, of);
     }
     Ok(declared)
@@ -496,14 +508,7 @@ fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Res
     if run.cx.procedures.len() >= DEEPEST {
         return refuse(217, &[(DEEPEST as i64).into()]);
     }
-    let called = matched(run, body, given).map_err(|mut error| {
-        // For an error of the call, SQL Server names the procedure, at line 0.
-        if !body.name.is_empty() {
-            error.procedure.get_or_insert_with(|| body.name.clone());
-        }
-        error.origin = Origin::Inner;
-        error
-    });
+    let called = matched(run, body, given).map_err(|error| of_call(error, &body.name));
     let (declared, values, outputs) = called?;
     let (status, scope) = run_body(run, body, declared.filled(values))?;
     if status.is_some() {

@@ -102,7 +102,7 @@ pub(crate) fn run_read(
     cx.procedures.clear();
     cx.capturing = None;
     let is_compiled = read.is_ok_and(|read| read.plans.is_compiled());
-    cx.clock = is_compiled.then(|| Mark::at(cx.meter.cpu_ns()));
+    cx.clock = is_compiled.then(|| Mark::at(cx.meter.cpu()));
     let mut run = Run {
         cx,
         sink,

@@ -49,3 +49,10 @@ EXEC sp_detach_db master;
 GO
 EXEC sp_detach_db 'TempDB';
 GO
+-- The type of a parameter: the message names the procedure and the parameter's place.
+CREATE PROC typed
+    @ok int,
+    @a nowhere AS SELECT 1;
+GO
+EXEC sp_executesql N'SELECT @a', N'@ok int, @a nowhere', 1, 2;
+GO

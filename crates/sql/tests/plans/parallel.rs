@@ -234,6 +234,17 @@ fn scans_are_divided_after_a_long_outer_value_and_for_a_single_user() {
     assert_eq!(scans(&mut c, &count), 5);
 }
 
+/// Waits until a request of this session is in the queue of a lock.
+fn wait_until_queued(c: &mut Connection, session: i32) {
+    let sql = format!(
+        "SELECT COUNT(*) FROM sys.dm_tran_locks
+         WHERE request_session_id = {session} AND request_status = 'WAIT'"
+    );
+    while sorted(c, &sql) != [" 1"] {
+        sleep(Duration::from_millis(2));
+    }
+}
+
 /// Waits until this session waits for a lock.
 fn wait_until_blocked(c: &mut Connection, session: i32) {
     let sql = format!(
@@ -267,6 +278,39 @@ fn the_session_waits_for_the_locks_that_its_threads_meet() {
         ok(&mut writer, "COMMIT");
         assert_eq!(begun.unwrap().join().unwrap(), [" 2000"], "{table}");
     }
+}
+
+#[test]
+fn a_parallel_scan_waits_for_a_bounded_number_of_writers_of_a_row() {
+    let server = server();
+    let mut other = filled(&server);
+    let lock = "USE p; BEGIN TRAN; SELECT n FROM t WITH (XLOCK, ROWLOCK) WHERE id = 7000";
+    let mut reader = server.connect().unwrap();
+    ok(&mut reader, "USE p");
+    let mut writer = server.connect().unwrap();
+    ok(&mut writer, lock);
+    let session = reader.id();
+    let reading = spawn_named("reader", move || {
+        let count = "SELECT COUNT(*) FROM t WHERE s > '' OPTION (MAXDOP 4)";
+        sorted(&mut reader, count)
+    });
+    // The first one is there already, the second one is granted its lock together with the reader.
+    for _ in 0..2 {
+        wait_until_queued(&mut other, session);
+        let mut next = server.connect().unwrap();
+        let next_session = next.id();
+        let begun = spawn_named("writer", move || {
+            ok(&mut next, lock);
+            next
+        });
+        wait_until_queued(&mut other, next_session);
+        ok(&mut writer, "COMMIT");
+        writer = begun.unwrap().join().unwrap();
+    }
+    // The third one holds its lock until the reader has ended.
+    let counted = within(Duration::from_secs(60), reading.unwrap(), "the scan");
+    assert_eq!(counted, [format!(" {ROWS}")]);
+    ok(&mut writer, "COMMIT");
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use super::Scan;
 use super::insert::key_of_values;
+use super::lock_waits::LockWaits;
 use super::pages::{Keep, PageAsk};
 use crate::error::{EngineError, refuse};
 use crate::session::Session;
@@ -206,6 +207,7 @@ impl Session {
         index: &Index,
         mut change: impl FnMut(&mut By<'_>, &dyn Gate) -> Result<(), AccessError>,
     ) -> Result<(), EngineError> {
+        let mut waits = LockWaits::default();
         loop {
             let Some(mut txn) = self.txn.take() else {
                 return Err(EngineError::Damaged(
@@ -213,11 +215,13 @@ impl Session {
                 ));
             };
             let pages = PageAsk::new(self, table, index, (LockMode::X, Keep::Held));
+            let pages = pages.of_look(&waits);
             let done = change(&mut By::Txn(&mut txn), &pages);
-            let blocked = pages.blocked.take();
+            let (blocked, left) = (pages.blocked.take(), pages.left());
             self.txn = Some(txn);
+            waits.end_look(self, left);
             match done {
-                Err(AccessError::Barred) => self.wait_until_free(blocked)?,
+                Err(AccessError::Barred) => waits.wait(self, table, blocked)?,
                 Err(error) => {
                     let error = EngineError::from(error);
                     if !self.made_room(&error)? {

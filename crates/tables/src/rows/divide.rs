@@ -4,8 +4,8 @@
 //! pages in the order of its allocation. Rows that come or go meanwhile are seen or not, as in any scan.
 
 use super::insert::key_of_values;
+use super::lock_waits::LockWaits;
 use super::read::Reading;
-use super::read_wait::ReadWait;
 use super::scan::{OpenScan, Source};
 use crate::error::EngineError;
 use crate::session::{Granularity, LockHints, ReadLock, ScanSpec, Session};
@@ -208,7 +208,7 @@ impl OpenScan {
             candidates: None,
             reread: false,
             watch: None,
-            waits: ReadWait::default(),
+            waits: LockWaits::default(),
         }
     }
 }

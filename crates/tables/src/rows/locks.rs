@@ -45,6 +45,7 @@
 //! 4. *The announcement is not missed.* The inserter reads it with its leaf latched. An inserter that
 //!    does not see it has latched the leaf before the reader, so that the reader finds the key.
 
+use super::lock_waits::LockWaits;
 use super::pages::{Keep, PageAsk};
 use crate::error::EngineError;
 use crate::session::Session;
@@ -220,6 +221,7 @@ impl Session {
     ) -> Result<(), EngineError> {
         let tree = index.tree()?;
         let mut passage = None;
+        let mut waits = LockWaits::default();
         loop {
             let Some(mut txn) = self.txn.take() else {
                 return Err(EngineError::Damaged(
@@ -228,16 +230,18 @@ impl Session {
             };
             let gate = Inserting {
                 locks: Latched::new(self, table, index),
-                pages: PageAsk::new(self, table, index, (LockMode::X, Keep::Held)),
+                pages: PageAsk::new(self, table, index, (LockMode::X, Keep::Held)).of_look(&waits),
                 key,
             };
             let done = tree.insert_gated(&mut By::Txn(&mut txn), key, row, &gate);
             let (blocked, by_page) = (gate.locks.blocked.get(), gate.pages.blocked.take());
+            let left = gate.pages.left();
             self.txn = Some(txn);
+            waits.end_look(self, left);
             self.leave(passage.take());
             match (done, blocked) {
                 (Err(AccessError::Barred), _) if by_page.is_some() => {
-                    self.wait_until_free(by_page)?;
+                    waits.wait(self, table, by_page)?;
                 }
                 (Err(AccessError::Barred), Some((resource, LockMode::RangeIN))) => {
                     passage = Some(self.wait_for_passage(resource)?);
@@ -319,11 +323,12 @@ impl Session {
     ) -> Result<Resource, EngineError> {
         let end = Resource::infinity(self.db.id, index.rowset.id());
         let mut end_locked = false;
+        let mut waits = LockWaits::default();
         loop {
-            let (met, locked, blocked, by_page) = {
+            let (met, locked, blocked, by_page, left) = {
                 let mut anchoring = Anchoring {
                     locks: Latched::new(self, table, index),
-                    pages: PageAsk::new(self, table, index, (mode, Keep::Held)),
+                    pages: PageAsk::new(self, table, index, (mode, Keep::Held)).of_look(&waits),
                     mode,
                     met: false,
                     locked: None,
@@ -335,18 +340,17 @@ impl Session {
                 cursor.step(&mut anchoring)?;
                 let blocked = anchoring.locks.blocked.get();
                 let by_page = anchoring.pages.blocked.take();
-                (anchoring.met, anchoring.locked, blocked, by_page)
+                let left = anchoring.pages.left();
+                (anchoring.met, anchoring.locked, blocked, by_page, left)
             };
+            waits.end_look(self, left);
             if by_page.is_some() {
-                self.wait_until_free(by_page)?;
+                waits.wait(self, table, by_page)?;
                 continue;
             }
             match (met, locked, blocked) {
                 (_, Some(locked), _) => return Ok(locked),
-                (true, None, Some((resource, LockMode::S))) => {
-                    let (locks, owner) = (&self.db.locks, &self.owner);
-                    locks.lock_instant(owner, resource, LockMode::S, self.timeout)?;
-                }
+                (true, None, Some((_, LockMode::S))) => waits.wait(self, table, blocked)?,
                 (true, None, Some((resource, mode))) => {
                     self.lock_row(table, resource, mode)?;
                 }

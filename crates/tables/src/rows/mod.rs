@@ -8,13 +8,13 @@ mod identity;
 mod insert;
 mod inserter;
 mod load;
+mod lock_waits;
 mod locks;
 mod moved;
 mod pages;
 mod point;
 mod push;
 mod read;
-mod read_wait;
 mod scan;
 
 pub use bulk::{BulkInserter, BulkOptions};

@@ -44,15 +44,15 @@
 //!
 //! Rows of a heap do not change their page: what is locked of a moved row is the page of its address.
 
+use super::lock_waits::LockWaits;
 use super::locks::Blocked;
 use super::read::{Reading, mode_of_row};
 use crate::error::{EngineError, refuse};
-use crate::session::{Granularity, LockWait, Session};
+use crate::session::{Granularity, Session};
 use crate::table::{Body, Index, IndexKind, Table, lock_hash, rid_of};
 use furrow_access::{AccessError, Gate, Key, PagePass};
 use furrow_format::{DatabaseId, Page, PageId, RowId};
-use furrow_io::time::Moment;
-use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::cell::Cell;
 
 /// The lock of a page that goes with a lock of a row.
@@ -98,6 +98,8 @@ pub(super) struct PageAsk<'a> {
     idle: bool,
     /// The lock that was not free.
     pub(super) blocked: Cell<Option<Blocked>>,
+    /// The lock that a wait has taken for this look. It counts as held once it is requested here.
+    pending: Cell<Option<Resource>>,
 }
 
 impl<'a> PageAsk<'a> {
@@ -118,7 +120,19 @@ impl<'a> PageAsk<'a> {
             whole: mode == mode_of_row(mode) && session.works_on_pages(index),
             idle: !index.allows_page_locks() || session.covers_rows(table, mode),
             blocked: Cell::new(None),
+            pending: Cell::new(None),
         }
+    }
+
+    /// The same for a look after waits.
+    pub(super) fn of_look(self, waits: &LockWaits) -> PageAsk<'a> {
+        self.pending.set(waits.held());
+        self
+    }
+
+    /// What a wait has taken for this look and the look has not requested: it is to be given back.
+    pub(super) fn left(&self) -> Option<Resource> {
+        self.pending.get()
     }
 
     /// The same for a session that has locked rows, whatever the statement locks: intents only.
@@ -144,8 +158,10 @@ impl<'a> PageAsk<'a> {
         }
     }
 
-    fn test(&self, resource: Resource, mode: LockMode) -> bool {
-        let free = self.locks.try_instant(self.owner, resource, mode);
+    /// Whether a lock is free.
+    pub(super) fn test(&self, resource: Resource, mode: LockMode) -> bool {
+        let free = self.pending.get() == Some(resource)
+            || self.locks.try_instant(self.owner, resource, mode);
         if !free {
             self.blocked.set(Some((resource, mode)));
         }
@@ -168,7 +184,8 @@ impl<'a> PageAsk<'a> {
     fn ask(&self, page: PageId, rows_are_free: &dyn Fn() -> bool) -> bool {
         let (resource, wanted) = (self.resource(page), self.wanted());
         let held = self.owner.held(&resource);
-        if held.is_some_and(|held| held.covers(wanted)) {
+        let is_pending = self.pending.get() == Some(resource);
+        if held.is_some_and(|held| held.covers(wanted)) && !is_pending {
             return true;
         }
         if !self.test(resource, wanted) {
@@ -188,6 +205,8 @@ impl<'a> PageAsk<'a> {
         let taken = self.locks.lock_within(owner, object, resource, mode, now);
         if taken.is_err() {
             self.blocked.set(Some((resource, mode)));
+        } else if self.pending.get() == Some(resource) {
+            self.pending.set(None);
         }
         taken.is_ok()
     }
@@ -228,6 +247,7 @@ impl<'a> PageAsk<'a> {
         self.is_wanted()
             && self.whole
             && self.keep == Keep::Held
+            && self.pending.get() != Some(self.resource(page))
             && (self.owner.held(&self.resource(page))).is_some_and(|held| held.covers(self.mode))
     }
 
@@ -329,9 +349,9 @@ impl Session {
         key: &Key,
         mode: LockMode,
     ) -> Result<bool, EngineError> {
-        let since = Moment::now();
+        let mut waits = LockWaits::for_page();
         loop {
-            let ask = PageAsk::new(self, table, index, (mode, Keep::Held));
+            let ask = PageAsk::new(self, table, index, (mode, Keep::Held)).of_look(&waits);
             if ask.idle {
                 return Ok(false);
             }
@@ -342,12 +362,13 @@ impl Session {
                     heap.at_page(rid.page, |page| ask.may(page))?
                 }
             };
-            let (whole, blocked) = (ask.whole, ask.blocked.take());
+            let (whole, blocked, left) = (ask.whole, ask.blocked.take(), ask.left());
+            waits.end_look(self, left);
             if free {
                 self.count_row_lock(table)?;
                 return Ok(whole && (!index.is_base() || self.needs_no_row_locks(table)));
             }
-            self.wait_within(blocked, self.timeout.left(since.elapsed()))?;
+            waits.wait(self, table, blocked)?;
         }
     }
 
@@ -356,24 +377,5 @@ impl Session {
     fn needs_no_row_locks(&self, table: &Table) -> bool {
         let mut indexes = table.indexes.iter();
         indexes.all(|index| self.works_on_pages(index) && index.allows_page_locks())
-    }
-
-    /// Waits until a lock could be granted, without taking it.
-    pub(super) fn wait_until_free(&self, blocked: Option<Blocked>) -> Result<(), EngineError> {
-        self.wait_within(blocked, self.timeout)
-    }
-
-    fn wait_within(&self, blocked: Option<Blocked>, timeout: Timeout) -> Result<(), EngineError> {
-        let Some((resource, mode)) = blocked else {
-            return Ok(());
-        };
-        if let Some(waiter) = &self.waiter {
-            return match waiter.wait(LockWait { resource, mode }) {
-                true => Ok(()),
-                false => Err(LockError::Cancelled.into()),
-            };
-        }
-        let (locks, owner) = (&self.db.locks, &self.owner);
-        Ok(locks.lock_instant(owner, resource, mode, timeout)?)
     }
 }

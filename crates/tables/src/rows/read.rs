@@ -2,8 +2,8 @@
 
 use super::RowKey;
 use super::insert::key_of_values;
+use super::lock_waits::LockWaits;
 use super::pages::{Keep, PageAsk};
-use super::read_wait::ReadWait;
 use crate::error::{EngineError, refuse};
 use crate::session::{ReadLock, ScanSpec, Session};
 use crate::table::{Row, Table};
@@ -260,9 +260,11 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<bool, EngineError> {
         let base = table.base();
+        let mut waits = LockWaits::default();
         loop {
-            let (found, blocked) = {
+            let (found, blocked, left) = {
                 let pages = PageAsk::new(self, table, base, (mode, Keep::Held)).of_rows();
+                let pages = pages.of_look(&waits);
                 let found = base.rowset.look(key, |page, row| {
                     let free = pages.may_at(page);
                     if let Some(row) = row.filter(|_| free) {
@@ -271,11 +273,12 @@ impl Session {
                     }
                     free.then_some(row.is_some())
                 })?;
-                (found, pages.blocked.take())
+                (found, pages.blocked.take(), pages.left())
             };
+            waits.end_look(self, left);
             match found {
                 Some(found) => return Ok(found),
-                None => self.wait_until_free(blocked)?,
+                None => waits.wait(self, table, blocked)?,
             }
         }
     }
@@ -297,25 +300,22 @@ impl Session {
         resource: Resource,
         out: &mut Vec<u8>,
     ) -> Result<bool, EngineError> {
-        let mut waits = ReadWait::default();
+        let mut waits = LockWaits::default();
         loop {
             let (copied, blocked) = {
-                let (locks, owner) = (&self.db.locks, &self.owner);
                 let base = table.base();
                 let pages = PageAsk::new(self, table, base, (LockMode::S, Keep::Tested));
+                let pages = pages.of_look(&waits);
                 let copied = base.rowset.look(key, |page, row| match row {
                     _ if !pages.may_at(page) => Seen::Locked,
                     None => Seen::Absent,
-                    Some(row) => match locks.try_instant(owner, resource, LockMode::S) {
+                    Some(row) => match pages.test(resource, LockMode::S) {
                         true => {
                             out.clear();
                             out.extend_from_slice(row);
                             Seen::Copied
                         }
-                        false => {
-                            pages.blocked.set(Some((resource, LockMode::S)));
-                            Seen::Locked
-                        }
+                        false => Seen::Locked,
                     },
                 });
                 (copied, pages.blocked.take())

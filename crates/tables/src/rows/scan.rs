@@ -10,9 +10,9 @@
 use super::RowKey;
 use super::candidates::Candidates;
 use super::insert::key_of_values;
+use super::lock_waits::LockWaits;
 use super::pages::{PageAsk, asked_of_pages};
 use super::read::{Reading, mode_of_row};
-use super::read_wait::ReadWait;
 use crate::error::{EngineError, refuse};
 use crate::session::{Briefly, LockHints, ScanSpec, Session, covers_rows};
 use crate::table::{
@@ -112,9 +112,9 @@ impl Locker<'_, '_> {
     }
 
     fn test(&mut self, resource: Resource, mode: LockMode) -> bool {
-        let free = self.locks.try_instant(self.owner, resource, mode);
+        let free = self.pages.test(resource, mode);
         if !free {
-            self.blocked = Some((resource, mode));
+            self.blocked = self.pages.blocked.take();
         }
         free
     }
@@ -337,7 +337,7 @@ pub struct OpenScan {
     pub(super) reread: bool,
     /// Whether others write in the table, once it was looked.
     pub(super) watch: Option<Watch>,
-    pub(super) waits: ReadWait,
+    pub(super) waits: LockWaits,
 }
 
 /// A scan under way. Outside of a transaction its locks go with it.
@@ -417,7 +417,6 @@ impl Session {
     /// Ends a scan.
     pub fn close_scan(&mut self, mut scan: OpenScan) {
         let _task = self.enter();
-        scan.waits.release(self);
         while scan.candidates.is_some() && scan.advance() {
             // The caller has not looked at this row.
             self.pass_over(&mut scan);
@@ -480,7 +479,7 @@ impl Session {
             candidates,
             reread: false,
             watch: None,
-            waits: ReadWait::default(),
+            waits: LockWaits::default(),
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
@@ -624,8 +623,9 @@ impl OpenScan {
     ) -> Result<bool, EngineError> {
         let table = Arc::clone(&self.table);
         let from = self.candidates.as_ref().map(|_| session.lock_mark());
+        self.waits.begin_look(session, &table)?;
         let looks_first = rows.is_none() && session.may_look_first(self);
-        let (step, blocked, error, unlocked, missed) = {
+        let (step, blocked, error, left, (unlocked, missed)) = {
             let index = table.indexes.get(self.place);
             let index =
                 index.ok_or_else(|| EngineError::Damaged("a scan of no index".to_owned()))?;
@@ -639,7 +639,8 @@ impl OpenScan {
                 index,
                 reading: self.reading,
                 watch: self.watch.unwrap_or_else(|| Watch::new(whole)),
-                pages: PageAsk::new(session, &table, index, asked_of_pages(self.reading)),
+                pages: PageAsk::new(session, &table, index, asked_of_pages(self.reading))
+                    .of_look(&self.waits),
                 page: PageId::NONE,
                 read_past: self.hints.read_past,
                 blocked: None,
@@ -652,9 +653,10 @@ impl OpenScan {
             let step = self.source.step(index, &mut locker);
             let (unlocked, missed) = (locker.unlocked, locker.expected);
             self.watch = Some(locker.watch);
-            (step, locker.blocked, locker.error, unlocked, missed)
+            let left = locker.pages.left();
+            (step, locker.blocked, locker.error, left, (unlocked, missed))
         };
-        self.waits.release(session);
+        self.waits.end_look(session, left);
         let step = step?;
         if let (Some(candidates), Some(from)) = (&mut self.candidates, from) {
             let waits = matches!(step, Step::Wait(_));
@@ -688,10 +690,8 @@ impl OpenScan {
         };
         let of_page =
             matches!(resource, Resource::Page(..)) || session.works_on_pages(self.index()?);
-        if self.reading == Reading::Committed {
-            self.waits.wait(session, &self.table, blocked)?;
-        } else if of_page {
-            session.wait_until_free(blocked)?;
+        if self.reading == Reading::Committed || of_page {
+            self.waits.wait_or_defer(session, &self.table, blocked)?;
         } else {
             let granted = session.lock_row(&self.table, resource, mode)?;
             if let Some(candidates) = &mut self.candidates
