@@ -148,6 +148,23 @@ fn a_search_is_not_won_by_a_level_that_does_less_than_the_baseline() {
 }
 
 #[test]
+fn the_scatter_in_the_answer_is_the_one_that_the_panel_shows() {
+    let mut experiment = Synthetic::published(0.6, 8);
+    // One level scatters more than the others.
+    experiment.slow = vec![(3, 30.0), (9, 0.1)];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    let (_, rest) = sentence
+        .split_once("Runs scatter by ")
+        .unwrap_or_else(|| panic!("{sentence}"));
+    let (shown, _) = rest.split_once("% (CV), too much for any").unwrap();
+    let cv = 100.0 * results.noise.cv.unwrap().value;
+    let shown: f64 = shown.parse().unwrap();
+    assert!((shown - cv).abs() <= 0.5, "{sentence}; the CV is {cv}");
+}
+
+#[test]
 fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
     // Level 1 is the slow one.
     for (uses, used, want) in [

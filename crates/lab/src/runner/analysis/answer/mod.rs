@@ -305,7 +305,8 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
             return Some(More::Blocks { more, effect });
         }
     }
-    Some(More::Hopeless { cv })
+    // The figure that the panel of the noise shows.
+    Some(More::Hopeless { cv: model.cv() })
 }
 
 /// One command: the rest of the plan, or as many blocks on top of it as would be enough for an answer. The

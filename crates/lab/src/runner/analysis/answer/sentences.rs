@@ -2,7 +2,7 @@
 
 use super::{Ladder, More};
 use crate::plan::minutes;
-use crate::report::words::{chance, round_percent};
+use crate::report::words::{chance, percent, round_percent};
 use crate::results::{Badge, Comparability, Experiment, Verdict};
 use crate::runner::analysis::facts::Facts;
 use crate::runner::analysis::levels::Judged;
@@ -305,8 +305,8 @@ impl Sentences<'_> {
             None => "Too few runs were finished".to_string(),
             Some(More::Hopeless { cv }) => {
                 format!(
-                    "Runs vary by {}, too much for any sensible number of blocks",
-                    round_percent(cv)
+                    "Runs scatter by {} (CV), too much for any sensible number of blocks",
+                    percent(cv)
                 )
             }
             Some(More::Blocks { more, effect }) => {
