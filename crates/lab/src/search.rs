@@ -13,7 +13,9 @@
 //! # What can fail
 //! Nothing. A configuration without a figure after the first round is dropped.
 
+use crate::experiment::Experiment;
 use crate::journal::History;
+use crate::plan::Plan;
 use crate::results::Better;
 use furrow_stats::{Standing, StatsError, Table, cells_to_drop, race};
 
@@ -30,13 +32,26 @@ pub struct Verdict {
     pub is_over: bool,
 }
 
-/// Logarithms of the responses by cell and round, turned so that less is better.
-pub(crate) fn losses(history: &History) -> Table {
+/// By cell, whether it may be the answer.
+pub(crate) fn contenders(plan: &Plan, experiment: &dyn Experiment) -> Vec<bool> {
+    let cells = plan.cells();
+    let Some(baseline) = plan.baseline_cell().and_then(|place| cells.get(place)) else {
+        return vec![true; cells.len()];
+    };
+    let may_win = |cell| experiment.may_win(cell, baseline);
+    cells.iter().map(may_win).collect()
+}
+
+/// Logarithms of the responses by cell and round, turned so that less is better. Cells that may not be the
+/// answer have none.
+fn losses(history: &History, contenders: &[bool]) -> Table {
     let plan = &history.plan;
     let planned = plan.runs();
     let rounds = planned.last().map_or(0, |run| run.block as usize);
     let mut losses = Table::new(plan.arms(), rounds);
-    for run in planned.iter().filter(|run| run.block > 0) {
+    let is_contender = |arm: usize| contenders.get(arm) != Some(&false);
+    let of_rounds = planned.iter().filter(|run| run.block > 0);
+    for run in of_rounds.filter(|run| is_contender(run.arm)) {
         let story = history
             .runs
             .get(&run.id)
@@ -54,24 +69,35 @@ pub(crate) fn losses(history: &History) -> Table {
     losses
 }
 
-/// The ranking of all configurations. An error after the first round, which contains no information about the
+/// The ranking of the configurations that may be the answer. An error after the first round, which contains no information about the
 /// noise.
-pub(crate) fn standing(history: &History) -> Result<Standing, StatsError> {
+pub(crate) fn standing(history: &History, contenders: &[bool]) -> Result<Standing, StatsError> {
     let plan = &history.plan;
-    race(&losses(history), plan.delta.ln_1p(), DRAWS, plan.seed)
+    race(
+        &losses(history, contenders),
+        plan.delta.ln_1p(),
+        DRAWS,
+        plan.seed,
+    )
 }
 
-/// What follows from the runs when a round is complete.
+/// What follows from the runs when a round is complete. `contenders` has by cell whether it may be the
+/// answer: those that may not run in the first round alone.
 #[must_use]
-pub fn after_round(history: &History) -> Verdict {
+pub fn after_round(history: &History, contenders: &[bool]) -> Verdict {
     let plan = &history.plan;
     let running: Vec<usize> = (0..plan.cells().len())
         .filter(|&cell| !history.is_dropped(cell))
         .collect();
     let begun = history.runs.len() as u32;
     let left = plan.most_runs().saturating_sub(begun) as usize;
-    let standing = standing(history).ok();
-    let dropped = cells_to_drop(&losses(history), &running, left, standing.as_ref());
+    let standing = standing(history, contenders).ok();
+    let dropped = cells_to_drop(
+        &losses(history, contenders),
+        &running,
+        left,
+        standing.as_ref(),
+    );
     let stay = running.len() - dropped.len();
     let is_won = standing.is_some_and(|standing| standing.within >= ENOUGH);
     Verdict {

@@ -129,22 +129,6 @@ fn bytes_of(volume: &dyn Volume, paths: &[PathBuf]) -> Result<u64, StepError> {
     Ok(bytes)
 }
 
-/// The script that puts a backup of a database back: as `furrow lab` prints it for the best setting.
-pub(crate) fn restore_script(setting: &Setting, stripes: &[PathBuf], files: u64) -> String {
-    let mut moves: Vec<String> = (1..=files)
-        .map(|n| {
-            let kind = if n == 1 { "mdf" } else { "ndf" };
-            format!("    MOVE N'data{n}' TO N'data{n}.{kind}'")
-        })
-        .collect();
-    moves.push("    MOVE N'log' TO N'log.ldf'".to_owned());
-    let from = setting.devices_text(stripes);
-    format!(
-        "RESTORE DATABASE YourCopy FROM {from} WITH CHECKSUM, STATS = 10,\n{};",
-        moves.join(",\n")
-    )
-}
-
 impl Plugin for Backup {
     const NAME: &'static str = "backup";
     const QUESTION: &'static str =
@@ -330,14 +314,16 @@ impl Experiment for Backup {
         self.target.stop().map_err(failed)
     }
 
+    fn may_win(&self, cell: &Cell, _baseline: &Cell) -> bool {
+        self.options.of_cell(cell).devices != Devices::Nul
+    }
+
     fn apply(&self, cell: &Cell) -> (String, String) {
         let setting = self.options.of_cell(cell);
         let stripes = setting.paths(&self.options.stripe_volumes(setting.devices, &self.out_dir));
-        let script = match setting.devices {
-            Devices::Nul => String::new(),
-            _ => restore_script(&setting, &stripes, setting.files),
-        };
-        (setting.statement("[YourDatabase]", &stripes), script)
+        // A backup changes nothing that could be undone.
+        let statement = setting.statement("[YourDatabase]", &stripes);
+        (statement, String::new())
     }
 
     fn limits(&self) -> Vec<String> {

@@ -13,6 +13,8 @@ const LIMIT: f64 = 0.85;
 pub(super) struct Row {
     level: String,
     rate: f64,
+    /// Whether its backups are files: NUL keeps none.
+    has_files: bool,
     pub(super) shares: Vec<(String, f64)>,
 }
 
@@ -56,8 +58,16 @@ pub(super) fn row(results: &Results, level: &str) -> Option<Row> {
     Some(Row {
         level: level.to_owned(),
         rate,
+        has_files: first.extra.contains_key(WRITES_TO),
         shares,
     })
+}
+
+/// The row with the highest mean rate, of those that write files where there are any.
+fn best_of(rows: &[Row]) -> Option<&Row> {
+    let has_files = rows.iter().any(|row| row.has_files);
+    let rows = rows.iter().filter(|row| row.has_files || !has_files);
+    rows.max_by(|a, b| a.rate.total_cmp(&b.rate))
 }
 
 /// What limits the level with the highest mean rate, which is not always one that is shown to be faster.
@@ -84,7 +94,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     let rows: Vec<Row> = levels
         .filter_map(|level| row(results, &level.level))
         .collect();
-    let Some(best) = rows.iter().max_by(|a, b| a.rate.total_cmp(&b.rate)) else {
+    let Some(best) = best_of(&rows) else {
         return Vec::new();
     };
     let mut finding = limited(best);
@@ -130,13 +140,31 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
 mod tests {
     use super::*;
 
+    fn row(rate: f64, has_files: bool) -> Row {
+        Row {
+            level: String::new(),
+            rate,
+            has_files,
+            shares: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_limit_is_that_of_a_backup_to_files_where_one_ran() {
+        let best = |rows: &[Row]| best_of(rows).map(|row| row.rate);
+        let both = [row(300.0, true), row(900.0, false), row(400.0, true)];
+        assert_eq!(best(&both), Some(400.0));
+        assert_eq!(best(&[row(800.0, false), row(900.0, false)]), Some(900.0));
+        assert_eq!(best(&[]), None);
+    }
+
     #[test]
     fn a_bound_that_was_passed_is_not_what_the_machine_does() {
         let with = |share: f64| {
             limited(&Row {
                 level: "8".to_owned(),
-                rate: 500.0,
                 shares: vec![("a".to_owned(), 0.2), ("b".to_owned(), share)],
+                ..row(500.0, true)
             })
         };
         assert_eq!(

@@ -125,12 +125,26 @@ fn the_best_setting_is_printed_as_statements() {
          CHECKSUM, COMPRESSION (ALGORITHM = ZSTD, LEVEL = 3), BUFFERCOUNT = 50, MAXTRANSFERSIZE = 1048576, \
          THROTTLE = 0;"
     );
-    assert_eq!(
-        restore_script(&setting, &stripes, 2),
-        "RESTORE DATABASE YourCopy FROM DISK = N'/b/stripe1.bak', DISK = N'/b/stripe2.bak' WITH CHECKSUM, \
-         STATS = 10,\n    MOVE N'data1' TO N'data1.mdf',\n    MOVE N'data2' TO N'data2.ndf',\n    \
-         MOVE N'log' TO N'log.ldf';"
-    );
+}
+
+#[test]
+fn a_backup_to_nul_is_a_probe_and_never_the_answer_and_no_backup_is_undone_by_a_restore() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, named) in [
+        ("--stripes 1,2", 2),
+        ("--stripes 1,2 --targets nul,one", 2),
+        ("--stripes 1,2 --targets nul", 0),
+    ] {
+        let backup = made::<Backup>(dir.path(), words).unwrap();
+        let cells = backup.plan(3).cells();
+        let files = cells.iter().filter(|cell| backup.may_win(cell, &cells[0]));
+        let statements: Vec<(String, String)> = files.map(|cell| backup.apply(cell)).collect();
+        assert_eq!(statements.len(), named, "{words}");
+        for (set, undo) in statements {
+            assert!(set.contains("stripe1.bak") && !set.contains("NUL"), "{set}");
+            assert_eq!(undo, "");
+        }
+    }
 }
 
 #[test]

@@ -233,6 +233,10 @@ impl Experiment for Check {
         self.target.stop().map_err(failed)
     }
 
+    fn may_win(&self, cell: &Cell, baseline: &Cell) -> bool {
+        self.options.of_cell(cell).1 == self.options.of_cell(baseline).1
+    }
+
     fn apply(&self, cell: &Cell) -> (String, String) {
         let (_, mode) = self.options.of_cell(cell);
         let flags: Vec<String> = mode.flags().iter().map(u32::to_string).collect();

@@ -38,6 +38,25 @@ fn one_degree_in_one_mode_is_refused() {
 }
 
 #[test]
+fn a_check_that_does_less_than_the_first_one_is_not_the_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    for (words, wanted) in [
+        ("--dop 1,2 --modes full,po", vec!["1 / full", "2 / full"]),
+        ("--dop 1,2 --modes po,full", vec!["1 / po", "2 / po"]),
+        ("--dop 1,2 --modes po", vec!["1", "2"]),
+        ("--dop 4 --modes full,po", vec!["full"]),
+    ] {
+        let check = made::<Check>(dir.path(), words).unwrap();
+        let plan = check.plan(3);
+        let cells = plan.cells();
+        let mut may_win = cells.clone();
+        may_win.retain(|cell| check.may_win(cell, &cells[0]));
+        let keys = may_win.iter().map(|cell| cell.key(&plan.factors));
+        assert_eq!(keys.collect::<Vec<_>>(), wanted, "{words}");
+    }
+}
+
+#[test]
 fn a_finding_is_a_wrong_result_and_a_check_without_memory_is_tried_again() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");

@@ -112,6 +112,18 @@ impl Restore {
     }
 }
 
+/// The script that puts a backup of a database back as a copy. The logical names of the files of the
+/// reader's database are not known here, so it lists them.
+fn restore_script(setting: &Setting, stripes: &[PathBuf]) -> String {
+    let from = setting.devices_text(stripes);
+    format!(
+        "RESTORE FILELISTONLY FROM {from};\n\
+         -- While the files of YourDatabase exist, add for each logical name of this list:\n\
+         --     , MOVE N'logical name' TO N'path of the copy'\n\
+         RESTORE DATABASE YourCopy FROM {from} WITH CHECKSUM, STATS = 10;"
+    )
+}
+
 impl Plugin for Restore {
     const NAME: &'static str = "restore";
     const QUESTION: &'static str =
@@ -177,9 +189,11 @@ impl Experiment for Restore {
     fn forecast(&self, cell: &Cell) -> Forecast {
         let setting = self.options.of_cell(cell);
         let volumes = self.options.stripe_volumes(setting.devices, &self.out_dir);
-        let script = backup::restore_script(&setting, &setting.paths(&volumes), setting.files);
+        let from = setting.devices_text(&setting.paths(&volumes));
+        let step =
+            format!("RESTORE DATABASE YourCopy FROM {from} WITH CHECKSUM, MOVE of each file");
         let target = self.target.as_ref();
-        let once = backup::forecast(&self.options, &self.out_dir, target, script);
+        let once = backup::forecast(&self.options, &self.out_dir, target, step);
         let place = RunPlace::new(
             &self.options.places.data(&self.out_dir),
             self.options.places.log.as_deref(),
@@ -293,7 +307,7 @@ impl Experiment for Restore {
         let setting = self.options.of_cell(cell);
         let volumes = self.options.stripe_volumes(setting.devices, &self.out_dir);
         let stripes = setting.paths(&volumes);
-        let script = backup::restore_script(&setting, &stripes, setting.files);
+        let script = restore_script(&setting, &stripes);
         let both = format!(
             "{}\n{script}",
             setting.statement("[YourDatabase]", &stripes)

@@ -1,7 +1,7 @@
 //! Copies that are wrong.
 
 use super::*;
-use crate::targets::Value;
+use crate::targets::{Startup, Value};
 use crate::testing::{Spoiled, made, runner_of};
 use furrow_io::SystemVolume;
 use furrow_lab::environment::Environment;
@@ -78,4 +78,45 @@ fn a_finding_of_the_check_is_a_wrong_result_and_of_two_copies_the_first_one_stay
         first.contains("error 8928") && second.contains("error 2511"),
         "{wrong:?}"
     );
+}
+
+/// An instance with a database of the reader, whose files have names of their own.
+fn with_database_of_the_reader(dir: &Path) -> Embedded {
+    let volume: Arc<dyn Volume> = Arc::new(SystemVolume::new());
+    let startup = Startup {
+        directory: dir.join("instance"),
+        pool_bytes: 8 << 20,
+        trace_flags: Vec::new(),
+        many_extents: false,
+    };
+    let mut target = Embedded::new();
+    target.start(&volume, &startup).unwrap();
+    let mut session = target.connect().unwrap();
+    let text = format!(
+        "CREATE DATABASE YourDatabase
+         ON (NAME = sales_1, FILENAME = {}, SIZE = 8MB)
+         LOG ON (NAME = sales_log, FILENAME = {}, SIZE = 2MB);",
+        literal(&dir.join("sales.mdf")),
+        literal(&dir.join("sales.ldf"))
+    );
+    session.batch(&text).unwrap();
+    target
+}
+
+#[test]
+fn the_printed_script_restores_a_database_of_the_reader() {
+    let dir = tempfile::tempdir().unwrap();
+    let restore = made::<Restore>(dir.path(), "--stripes 1,2 --files 2").unwrap();
+    let cells = restore.plan(3).cells();
+    let (script, undo) = restore.apply(&cells[1]);
+    let target = with_database_of_the_reader(dir.path());
+    let mut session = target.connect().unwrap();
+    let (backup, script) = script.split_once('\n').unwrap();
+    session.batch(backup).unwrap();
+    let (list, script) = script.split_once('\n').unwrap();
+    let names = session.batch(list).unwrap().rows;
+    assert_eq!(names[0][0], Value::Text("sales_1".to_owned()), "{names:?}");
+    session.batch("DROP DATABASE YourDatabase;").unwrap();
+    session.batch(script).unwrap();
+    session.batch(&undo).unwrap();
 }

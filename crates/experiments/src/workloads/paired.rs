@@ -5,12 +5,14 @@ use furrow_lab::results::{Interval, Results};
 use furrow_stats::special::t_quantile;
 use furrow_stats::{mean, std_dev};
 
-/// The ratio of one level's response to another's, with a 95% interval of the ratios within blocks. `None`
+/// The ratio of one level's response to another's, by the geometric means of all runs of the level in a block
+/// (the baseline has two), with a 95% interval of the ratios within blocks. `None`
 /// with fewer than two blocks that have both.
 pub(crate) fn ratio(results: &Results, level: &str, other: &str) -> Option<(f64, Interval)> {
     let in_block = |key: &str, block: u32| {
-        let mut runs = results.good_runs(key).filter(|run| run.block == block);
-        runs.next()?.response.map(f64::ln)
+        let runs = results.good_runs(key).filter(|run| run.block == block);
+        let logs: Vec<f64> = runs.filter_map(|run| run.response.map(f64::ln)).collect();
+        (!logs.is_empty()).then(|| mean(&logs))
     };
     let of_block = |block| Some(in_block(level, block)? - in_block(other, block)?);
     // A search has more rounds than the plan has blocks.
@@ -116,6 +118,22 @@ pub(crate) mod tests {
             }
         }
         results
+    }
+
+    #[test]
+    fn both_runs_of_the_baseline_in_a_block_count() {
+        let mut results = blocks(&[("1", [10.0, 11.0, 10.5]), ("8", [20.0, 22.0, 21.0])]);
+        let control = results.runs.iter().filter(|run| run.level == "1");
+        let control: Vec<Run> = control
+            .map(|run| Run {
+                response: run.response.map(|seconds| 4.0 * seconds),
+                ..run.clone()
+            })
+            .collect();
+        results.runs.extend(control);
+        let (found, interval) = ratio(&results, "8", "1").unwrap();
+        assert!((found - 1.0).abs() < 1e-9, "{found}");
+        assert!(interval.contains(1.0), "{interval:?}");
     }
 
     #[test]

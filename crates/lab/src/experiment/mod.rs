@@ -198,6 +198,12 @@ pub trait Experiment {
         )))
     }
 
+    /// Whether a level may be the answer. One that does less than the baseline, such as a probe of a limit,
+    /// is measured and shown, and never recommended however fast it is.
+    fn may_win(&self, _cell: &Cell, _baseline: &Cell) -> bool {
+        true
+    }
+
     /// Text that sets a level, and text that undoes it.
     fn apply(&self, _cell: &Cell) -> (String, String) {
         (String::new(), String::new())

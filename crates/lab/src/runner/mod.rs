@@ -42,7 +42,7 @@ use crate::guard::{GuardError, SpaceCheck, check_memory, check_space};
 use crate::journal::{Clock, Event, FAILED_IN_A_ROW, JournalError, Log, Outcome};
 use crate::plan::{Plan, PlanError, PlannedRun, parse_until};
 use crate::results::Results;
-use crate::search::after_round;
+use crate::search::{after_round, contenders};
 use furrow_io::host::host;
 use furrow_io::{IoErrorKind, Volume};
 use std::path::{Path, PathBuf};
@@ -369,7 +369,7 @@ impl Runner {
         let mut failures = 0;
         for index in 0..self.runs.len() {
             let run = self.runs[index].clone();
-            self.judge_round(&run)?;
+            self.judge_round(&run, experiment)?;
             if !self.log.history().is_open(&run) {
                 continue;
             }
@@ -407,13 +407,17 @@ impl Runner {
 
     /// In a search, judges the round before the one that `next` is in, where that has not been done: all of
     /// its runs are settled.
-    fn judge_round(&mut self, next: &PlannedRun) -> Result<(), RunnerError> {
+    fn judge_round(
+        &mut self,
+        next: &PlannedRun,
+        experiment: &dyn Experiment,
+    ) -> Result<(), RunnerError> {
         let history = self.log.history();
         let before = next.block.saturating_sub(1);
         if !history.plan.search || history.search_over || before <= history.rounds_judged {
             return Ok(());
         }
-        let verdict = after_round(history);
+        let verdict = after_round(history, &contenders(&history.plan, experiment));
         self.log.append(Event::RoundJudged {
             round: before,
             dropped: verdict.dropped,

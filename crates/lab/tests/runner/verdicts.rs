@@ -93,6 +93,78 @@ fn a_loud_machine_gets_cannot_tell_with_the_blocks_that_would() {
 }
 
 #[test]
+fn a_level_that_does_less_than_the_baseline_is_shown_and_never_named() {
+    let answer_of = |truth: [f64; 3], probes: &[usize]| {
+        let mut experiment = Synthetic::published(0.004, 3);
+        experiment.files = vec![1, 8, 99];
+        experiment.truth = truth.to_vec();
+        experiment.are_words = true;
+        experiment.probes = probes.to_vec();
+        let plan = experiment.plan();
+        run_all(&mut experiment, plan).unwrap().1.answer
+    };
+    // The probe is the fastest; of the others 8 is.
+    let answer = answer_of([100.0, 90.0, 60.0], &[2]);
+    assert_eq!(answer.recommended.as_deref(), Some("8"), "{answer:?}");
+    let also = "; also shown: 99 files ";
+    assert!(answer.sentence.starts_with("8 files: 10.") && answer.sentence.contains(also));
+    // Nothing but the probe is faster.
+    let answer = answer_of([100.0, 100.0, 60.0], &[2]);
+    assert_eq!(answer.recommended.as_deref(), Some("1"), "{answer:?}");
+    let begin =
+        "1 file: no other level that does the same work is better by more than 2%; also shown: 99 ";
+    assert!(answer.sentence.starts_with(begin), "{answer:?}");
+    // All others are probes.
+    let answer = answer_of([100.0, 80.0, 60.0], &[1, 2]);
+    assert_eq!(answer.recommended.as_deref(), Some("1"), "{answer:?}");
+    let begin = "1 file: no other level does the same work; also shown: 8 files ";
+    assert!(answer.sentence.starts_with(begin), "{answer:?}");
+    // The baseline is one, too.
+    let answer = answer_of([100.0, 80.0, 60.0], &[0, 1, 2]);
+    assert_eq!((answer.recommended, answer.apply), (None, String::new()));
+}
+
+#[test]
+fn a_search_is_not_won_by_a_level_that_does_less_than_the_baseline() {
+    let mut experiment = Synthetic::published(0.004, 3);
+    experiment.files = vec![1, 2, 4, 8, 16, 32];
+    experiment.truth = vec![100.0, 99.0, 98.0, 80.0, 97.0, 40.0];
+    experiment.probes = vec![5];
+    let plan = experiment.plan();
+    let plan = furrow_lab::plan::Plan {
+        search: true,
+        aa_control: false,
+        ..plan
+    };
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let answer = &results.answer;
+    assert_eq!(answer.recommended.as_deref(), Some("8"), "{answer:?}");
+    assert!(
+        answer.sentence.contains(" of the best of 5 is "),
+        "{answer:?}"
+    );
+    let probe = results.runs.iter().filter(|run| run.level == "32");
+    assert_eq!(probe.count(), 1, "it runs in the first round");
+}
+
+#[test]
+fn the_scatter_in_the_answer_is_the_one_that_the_panel_shows() {
+    let mut experiment = Synthetic::published(0.6, 8);
+    // One level scatters more than the others.
+    experiment.slow = vec![(3, 30.0), (9, 0.1)];
+    let plan = experiment.plan();
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let sentence = &results.answer.sentence;
+    let (_, rest) = sentence
+        .split_once("Runs scatter by ")
+        .unwrap_or_else(|| panic!("{sentence}"));
+    let (shown, _) = rest.split_once("% (CV), too much for any").unwrap();
+    let cv = 100.0 * results.noise.cv.unwrap().value;
+    let shown: f64 = shown.parse().unwrap();
+    assert!((shown - cv).abs() <= 0.5, "{sentence}; the CV is {cv}");
+}
+
+#[test]
 fn a_cause_is_attributed_by_what_the_slower_level_uses_of_its_ceiling() {
     // Level 1 is the slow one.
     for (uses, used, want) in [

@@ -139,7 +139,7 @@ impl Trial {
         for planned in history.plan.runs() {
             let before = planned.block - 1;
             if self.search && !history.search_over && before > history.rounds_judged {
-                let verdict = after_round(history);
+                let verdict = after_round(history, &[]);
                 let event = Event::RoundJudged {
                     round: before,
                     dropped: verdict.dropped,

@@ -15,6 +15,8 @@ pub(super) struct Facts<'a> {
     pub(super) keys: Vec<String>,
     /// Cell that everything is compared with.
     pub(super) baseline: usize,
+    /// By cell, whether it may be the answer.
+    pub(super) contenders: Vec<bool>,
     /// Every run that was begun, warm-ups left out, in order.
     pub(super) runs: Vec<Run>,
     /// Logarithms by arm and block.
@@ -27,7 +29,7 @@ impl<'a> Facts<'a> {
     pub(super) fn of(history: &'a History) -> Facts<'a> {
         let plan = &history.plan;
         let planned = plan.runs();
-        let keys = plan
+        let keys: Vec<String> = plan
             .cells()
             .iter()
             .map(|cell| cell.key(&plan.factors))
@@ -54,6 +56,7 @@ impl<'a> Facts<'a> {
             history,
             plan,
             planned,
+            contenders: vec![true; keys.len()],
             keys,
             baseline,
             runs,
@@ -69,6 +72,11 @@ impl<'a> Facts<'a> {
             arms.push(self.keys.len());
         }
         arms
+    }
+
+    /// Whether a cell may be the answer.
+    pub(super) fn may_win(&self, cell: usize) -> bool {
+        self.contenders.get(cell) == Some(&true)
     }
 
     /// The good runs of a cell.

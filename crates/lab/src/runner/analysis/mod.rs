@@ -23,6 +23,7 @@ use crate::environment::Environment;
 use crate::experiment::Experiment;
 use crate::journal::History;
 use crate::results::{Badge, PlanInfo, Results, SCHEMA_VERSION};
+use crate::search::contenders;
 use facts::Facts;
 use furrow_io::time::WallTime;
 use std::path::Path;
@@ -51,7 +52,8 @@ impl std::fmt::Debug for Analysis<'_> {
 /// Judges an experiment.
 pub fn analyse(analysis: &Analysis<'_>) -> Results {
     let history = analysis.history;
-    let facts = Facts::of(history);
+    let mut facts = Facts::of(history);
+    facts.contenders = contenders(&history.plan, analysis.experiment);
     let mut judged = levels::judge_all(&facts);
     let found = search::find(&facts);
     if let Some(found) = &found {

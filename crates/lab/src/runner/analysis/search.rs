@@ -12,6 +12,7 @@ pub(super) struct Outcome {
     standing: Standing,
     runs: u32,
     full: u32,
+    contenders: usize,
 }
 
 /// The standing of a search; `None` for other designs, and where too little was run.
@@ -20,9 +21,10 @@ pub(super) fn find(facts: &Facts<'_>) -> Option<Outcome> {
         return None;
     }
     Some(Outcome {
-        standing: standing(facts.history).ok()?,
+        standing: standing(facts.history, &facts.contenders).ok()?,
         runs: facts.runs.len() as u32,
         full: facts.plan.full_factorial(),
+        contenders: facts.contenders.iter().filter(|may_win| **may_win).count(),
     })
 }
 
@@ -32,11 +34,11 @@ impl Outcome {
         self.standing.leader
     }
 
-    /// Configurations with a good run, and those without one: a configuration that always fails is not among
-    /// those that were compared.
+    /// Configurations that may be the answer: those with a good run, and those without one. A configuration
+    /// that always fails is not among those that were compared.
     fn measured(&self) -> (usize, usize) {
         let measured = self.standing.means.iter().flatten().count();
-        (measured, self.standing.means.len() - measured)
+        (measured, self.contenders - measured)
     }
 
     fn is_sure(&self) -> bool {

@@ -94,6 +94,8 @@ pub(super) fn answer(
     }
     // Without a baseline nothing is compared, also not the others among each other.
     let ladder = ladder.filter(|_| !comparability(judged).is_impossible());
+    // The fewest of levels of which none may be the answer are no answer either.
+    let ladder = ladder.filter(|ladder| ladder.cells.iter().all(|&cell| facts.may_win(cell)));
     let subject = experiment.subject();
     let sentences = Sentences {
         facts,
@@ -168,7 +170,8 @@ fn named(facts: &Facts<'_>, judged: &[Judged], ladder: Option<&Ladder>) -> Optio
     let better = best_shown(facts, judged);
     let Some(ladder) = ladder else {
         // Without an order no level is fewer than another: the best one shown is the answer.
-        return better.or_else(|| all_decided(facts, judged).then_some(facts.baseline));
+        let enough = facts.may_win(facts.baseline) && all_decided(facts, judged);
+        return better.or_else(|| enough.then_some(facts.baseline));
     };
     if ladder.certain().is_some() {
         return supported(facts, judged, ladder).map(|place| ladder.cells[place]);
@@ -189,23 +192,34 @@ fn supported(facts: &Facts<'_>, judged: &[Judged], ladder: &Ladder) -> Option<us
     is_supported.then_some(place)
 }
 
-/// The level that was shown to be better and has the best estimate.
+/// The level that was shown to be better and has the best estimate, of those that may be the answer.
 fn best_shown(facts: &Facts<'_>, judged: &[Judged]) -> Option<usize> {
     judged
         .iter()
-        .filter(|j| j.verdict() == Some(Verdict::Better))
+        .filter(|j| j.verdict() == Some(Verdict::Better) && facts.may_win(j.cell))
         .filter_map(|j| Some((j.cell, facts.loss(j.comparison?.estimate.value))))
         .min_by(|a, b| a.1.total_cmp(&b.1))
         .map(|(cell, _)| cell)
 }
 
-/// Whether every other level that ran is decided, and one at least. Nothing is claimed about levels without
-/// a good run: the sentence lists them.
+/// Whether every other level that ran and may be the answer is decided, and one at least. Nothing is claimed about levels without
+/// a good run: the sentence lists them. Where no other level may be the answer, nothing is left to
+/// decide.
 fn all_decided(facts: &Facts<'_>, judged: &[Judged]) -> bool {
-    let others = judged.iter().filter(|j| j.cell != facts.baseline);
+    if !has_rivals(facts) {
+        return !comparability(judged).is_impossible();
+    }
+    let others = judged
+        .iter()
+        .filter(|j| j.cell != facts.baseline && facts.may_win(j.cell));
     let mut verdicts = others.filter(|j| j.result.n > 0).map(Judged::verdict);
     let is_decided = |v: Option<Verdict>| matches!(v, Some(v) if v != Verdict::CannotTell);
     verdicts.next().is_some_and(is_decided) && verdicts.all(is_decided)
+}
+
+/// Whether a level other than the baseline may be the answer.
+fn has_rivals(facts: &Facts<'_>) -> bool {
+    (0..facts.keys.len()).any(|cell| cell != facts.baseline && facts.may_win(cell))
 }
 
 fn badge(facts: &Facts<'_>, known: bool) -> Badge {
@@ -291,7 +305,8 @@ fn more_blocks(facts: &Facts<'_>) -> Option<More> {
             return Some(More::Blocks { more, effect });
         }
     }
-    Some(More::Hopeless { cv })
+    // The figure that the panel of the noise shows.
+    Some(More::Hopeless { cv: model.cv() })
 }
 
 /// One command: the rest of the plan, or as many blocks on top of it as would be enough for an answer. The

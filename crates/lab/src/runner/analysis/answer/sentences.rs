@@ -2,7 +2,7 @@
 
 use super::{Ladder, More};
 use crate::plan::minutes;
-use crate::report::words::{chance, round_percent};
+use crate::report::words::{chance, percent, round_percent};
 use crate::results::{Badge, Comparability, Experiment, Verdict};
 use crate::runner::analysis::facts::Facts;
 use crate::runner::analysis::levels::Judged;
@@ -12,6 +12,8 @@ use std::fmt;
 const LARGE_RATIO: f64 = 2.0;
 /// Levels that one sentence lists.
 const MOST_LISTED: usize = 6;
+/// The levels that may be the answer, where others do less than the baseline.
+const ALIKE: &str = " that does the same work";
 /// Levels that it lists where there are more.
 const LISTED_OF_MANY: usize = 4;
 
@@ -86,10 +88,15 @@ impl Sentences<'_> {
             "shown to be "
         };
         let not_measured = self.not_measured();
-        let which = if not_measured.is_empty() {
-            ""
-        } else {
-            " that ran"
+        if !super::has_rivals(self.facts) {
+            let also = self.also_shown(baseline);
+            return format!("{enough}: no other level does the same work{not_measured}{also}");
+        }
+        let which = match (self.all_may_win(), not_measured.is_empty()) {
+            (true, true) => "",
+            (true, false) => " that ran",
+            (false, true) => ALIKE,
+            (false, false) => " that ran and does the same work",
         };
         format!(
             "{enough}: no other level{which} is {shown}better by more than {}{not_measured}{}",
@@ -98,10 +105,17 @@ impl Sentences<'_> {
         )
     }
 
-    /// Whether every interval of the table ends before a gain beyond the margin.
+    /// Whether each level may be the answer.
+    fn all_may_win(&self) -> bool {
+        self.facts.contenders.iter().all(|may_win| *may_win)
+    }
+
+    /// Whether every interval of the table, of levels that may be the answer, ends before a gain beyond the
+    /// margin.
     fn table_rules_out_gains(&self) -> bool {
         let margin = self.facts.plan.delta.ln_1p();
-        let others = self.judged.iter().filter_map(|j| j.comparison);
+        let rivals = self.judged.iter().filter(|j| self.facts.may_win(j.cell));
+        let others = rivals.filter_map(|j| j.comparison);
         let mut gains = others.map(|c| {
             let (low, high) = c.interval;
             -self.facts.loss(low).min(self.facts.loss(high))
@@ -156,9 +170,10 @@ impl Sentences<'_> {
             None => {
                 let others = self.also_shown(self.facts.baseline);
                 let others = others.trim_start_matches("; ");
+                let which = if self.all_may_win() { "" } else { ALIKE };
                 match others.is_empty() {
                     true => "no difference shown".to_owned(),
-                    false => format!("no level is shown to be better; {others}"),
+                    false => format!("no level{which} is shown to be better; {others}"),
                 }
             }
         };
@@ -290,8 +305,8 @@ impl Sentences<'_> {
             None => "Too few runs were finished".to_string(),
             Some(More::Hopeless { cv }) => {
                 format!(
-                    "Runs vary by {}, too much for any sensible number of blocks",
-                    round_percent(cv)
+                    "Runs scatter by {} (CV), too much for any sensible number of blocks",
+                    percent(cv)
                 )
             }
             Some(More::Blocks { more, effect }) => {
