@@ -69,8 +69,8 @@ fn losses(history: &History, contenders: &[bool]) -> Table {
     losses
 }
 
-/// The ranking of the configurations that may be the answer. An error after the first round, which contains no information about the
-/// noise.
+/// The ranking of the configurations that may be the answer. An error after the first round, which contains
+/// no information about the noise.
 pub(crate) fn standing(history: &History, contenders: &[bool]) -> Result<Standing, StatsError> {
     let plan = &history.plan;
     race(

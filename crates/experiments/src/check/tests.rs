@@ -27,6 +27,11 @@ fn a_check_of_each_degree_and_mode_has_a_cap_and_the_waits() {
     assert_eq!(section.tables[0].rows.len(), 6);
     for run in &results.runs {
         assert!(run.figures[0].name == "checked" && run.figures[0].value > 0.0);
+        // The time of a run is that of its statement, without the start of its thread.
+        let (seconds, statement) = (run.seconds.unwrap(), &run.latency[0]);
+        let most_us = 1.002 * statement.max_us as f64 + 1.0;
+        assert!(1e6 * seconds <= most_us, "{seconds} s of {statement:?}");
+        assert_eq!(run.response, Some(seconds));
     }
 }
 

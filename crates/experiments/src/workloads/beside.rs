@@ -302,7 +302,13 @@ impl Drop for Users {
     }
 }
 
-/// Runs the statement once in each session; the response is the time until the last has ended, in seconds.
+/// The processor seconds of other programs while the statement ran, by those of the whole load.
+fn cpu_of_others(of_load_s: f64, (load_s, statement_s): (f64, f64)) -> f64 {
+    of_load_s * (statement_s / load_s.max(1e-9)).min(1.0)
+}
+
+/// Runs the statement once in each session; the response is the seconds from when the first session begins it
+/// until the last has ended it.
 pub(crate) fn run(
     target: &dyn Target,
     statement: &Statement<'_>,
@@ -346,12 +352,17 @@ pub(crate) fn run_keeping(
     if let Some(cause) = of_users {
         return Err(failed(cause.clone()));
     }
-    let worked = match (worked, error) {
+    let mut worked = match (worked, error) {
         // The load has the text of the error alone.
         (Err(StepError::Failed(_)), Some(error)) => return Err((statement.failure)(error)),
         (worked, _) => worked?,
     };
     let latencies = latencies.map_err(failed)?;
+    // Starting the threads of the sessions takes several times as long as a short statement.
+    let statement_s = shared.seconds().max(1e-6);
+    let times = (worked.seconds, statement_s);
+    worked.cpu_other_s = worked.cpu_other_s.map(|s| cpu_of_others(s, times));
+    worked.seconds = statement_s;
     let mut run = Run::default();
     figures::fill(&mut run, &worked, word, word, statement.volumes);
     run.response = Some(worked.seconds);
@@ -434,6 +445,14 @@ mod tests {
             assert_eq!(shared.alone.load(Ordering::Relaxed) > 0, !is_broken);
             assert_eq!(users.end().is_err(), is_broken);
         }
+    }
+
+    #[test]
+    fn others_have_their_part_of_the_time_of_the_statement() {
+        // Two processors' worth before and after.
+        let other_s = cpu_of_others(0.04, (0.02, 0.002));
+        assert!((other_s - 0.004).abs() < 1e-12, "{other_s}");
+        assert_eq!(cpu_of_others(0.04, (0.02, 0.03)), 0.04);
     }
 
     #[test]

@@ -126,7 +126,7 @@ fn processors(place: &[String]) -> Case {
             "SELECT COUNT(*) FROM numbers a CROSS JOIN numbers b WHERE (a.n * b.n) % 7 = 3;"
                 .to_owned(),
         ),
-        causes: vec!["running, not waiting".to_owned()],
+        causes: vec!["running or not accounted for".to_owned()],
         busy_beside: None,
     }
 }

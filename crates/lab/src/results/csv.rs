@@ -1,6 +1,6 @@
 //! `runs.csv`: one line a run, for spreadsheets.
 
-use super::{Control, Results, Run};
+use super::{Control, Latency, Results, Run};
 
 /// Columns that every experiment has; waits follow, one column a type.
 const COLUMNS: [&str; 22] = [
@@ -129,7 +129,7 @@ fn fields(run: &Run) -> [String; 22] {
         number(run.rows_per_s),
         number(run.commits_per_s),
         number(latency.map(|latency| latency.p50_us)),
-        number(latency.map(|latency| latency.p99_us)),
+        number(latency.and_then(Latency::p99)),
         number(latency.map(|latency| latency.max_us)),
         number(run.cpu_s),
         written(FileRole::Data),

@@ -41,8 +41,8 @@ pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
 pub(crate) use run::has_think_times;
 pub use run::{
-    Control, Event, FileIo, FileRole, LOG_FULL, LatchTotal, Latency, NOT_DUE, Run, RunStatus,
-    Series, SpinTotal, THINKING, WaitTotal,
+    Control, Event, FileIo, FileRole, LOG_FULL, LatchTotal, Latency, NOT_DUE, OWN_THREADS, Run,
+    RunStatus, Series, SpinTotal, THINKING, WaitTotal,
 };
 pub(crate) use section::{ALONG, SHOWN};
 pub use section::{Chart, Curve, Mark, Panel, Point, Section, SheetTable};

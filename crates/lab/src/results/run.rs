@@ -180,10 +180,12 @@ impl Run {
         !self.waits.is_empty() || self.cpu_s.is_some()
     }
 
-    /// Part of the machine's processors that other programs had meanwhile.
+    /// Part of the machine's processors that other programs had meanwhile; `None` for a run that is too short
+    /// for the ticks in which the system counts.
     pub(crate) fn others_share(&self, cpus: u32) -> Option<f64> {
-        let seconds = self.seconds.filter(|&seconds| seconds > 0.0)?;
-        Some(self.cpu_other_s? / seconds / f64::from(cpus.max(1)))
+        let seconds = self.seconds.filter(|&seconds| seconds >= LEAST_TICKS_S)?;
+        let share = self.cpu_other_s? / seconds / f64::from(cpus.max(1));
+        Some(share.min(1.0))
     }
 
     /// Whether pieces of work were due at a rate, so that a latency begins when its piece was due.
@@ -205,6 +207,9 @@ impl Run {
         paused.map(|us| (name, us.min(most)))
     }
 }
+
+/// Seconds below which ten ticks of the system's clock, of 10 ms, do not fit into a run.
+const LEAST_TICKS_S: f64 = 0.1;
 
 /// Latencies of one kind of operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -260,8 +265,23 @@ pub struct WaitTotal {
     pub signal_us: u64,
 }
 
+impl Latency {
+    /// The 99th percentile in microseconds; `None` of fewer than a hundred operations, which have none.
+    #[must_use]
+    pub fn p99(&self) -> Option<u64> {
+        (self.count >= 100).then_some(self.p99_us)
+    }
+}
+
 /// Waits that share a category with others and mean something else: the name of the wait, and what it means.
-const APART: &[(&str, &str)] = &[("LOGMGR_RESERVE_APPEND", LOG_FULL)];
+const APART: &[(&str, &str)] = &[
+    ("LOGMGR_RESERVE_APPEND", LOG_FULL),
+    ("ASYNC_IO_COMPLETION", OWN_THREADS),
+    ("BACKUPTHREAD", OWN_THREADS),
+];
+
+/// What the session of a backup or a restore waits for: the work itself, so that it is never a cause.
+pub const OWN_THREADS: &str = "threads of the session's own statement";
 
 /// What sessions wait for that find the log full: the pages that a checkpoint writes.
 pub const LOG_FULL: &str = "log full, waiting for a checkpoint";
@@ -378,4 +398,37 @@ pub struct Event {
     /// Detail.
     #[serde(default)]
     pub text: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_of_others_is_a_part_of_the_machine_and_none_in_a_run_of_few_ticks() {
+        let share = |seconds: f64, other: f64| {
+            let run = Run {
+                seconds: Some(seconds),
+                cpu_other_s: Some(other),
+                ..Run::default()
+            };
+            run.others_share(2)
+        };
+        assert_eq!(share(10.0, 5.0), Some(0.25));
+        // A tick of 10 ms more than the two processors have.
+        assert_eq!(share(0.2, 0.41), Some(1.0));
+        // "651% of the processors": a tick or two while a statement ran for 1.7 ms.
+        assert_eq!(share(0.0017, 0.022), None);
+    }
+
+    #[test]
+    fn a_few_operations_have_no_99th_percentile() {
+        let of = |count| Latency {
+            count,
+            p99_us: 1_580,
+            ..Latency::default()
+        };
+        assert_eq!((of(1).p99(), of(99).p99()), (None, None));
+        assert_eq!(of(100).p99(), Some(1_580));
+    }
 }

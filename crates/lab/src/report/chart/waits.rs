@@ -4,7 +4,7 @@ use super::Plot;
 use crate::report::derive::{LevelTime, TimeSpent};
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, room_for, short};
 use crate::report::words::{figure, latency, level_name, percent, to_f64};
-use crate::results::{NOT_DUE, Results, THINKING};
+use crate::results::{NOT_DUE, OWN_THREADS, Results, THINKING};
 use maud::{Markup, Render, html};
 use std::collections::BTreeSet;
 
@@ -42,7 +42,7 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
         let share = percent(level.running_s / level.elapsed_s);
         let what = match level.hidden_sleep {
             Some(sleep) => format!("running, or {sleep}: these runs did not record which"),
-            None => "running, not waiting".to_owned(),
+            None => "running, or in what is not accounted for".to_owned(),
         };
         return format!("At {name} a session spends {share} of its time {what}");
     }
@@ -59,7 +59,12 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
         return format!("At {name} {threads} threads of a session wait in {category} at a time");
     }
     let share = percent(share);
-    format!("At {name} a session spends {share} of its time waiting in {category}")
+    let what = if category == OWN_THREADS {
+        "waiting for"
+    } else {
+        "waiting in"
+    };
+    format!("At {name} a session spends {share} of its time {what} {category}")
 }
 
 fn heaviest<'a>(time: &'a TimeSpent, level: &'a LevelTime) -> Option<(&'a String, &'a f64)> {
@@ -183,7 +188,7 @@ fn stack_table(results: &Results, time: &TimeSpent) -> Markup {
                 th scope="col" { (results.experiment.factor.plural) }
                 th scope="col" { "elapsed" }
                 @for category in &time.categories { th scope="col" { (category) } }
-                th scope="col" { "running" }
+                th scope="col" { "running or not accounted for" }
             } }
             tbody { @for level in &time.levels { tr {
                 th scope="row" { (level.level) }

@@ -82,7 +82,7 @@ fn explain(
     // A change that was not shown is noise; the only thing to explain is where the time goes.
     let delta = facts.plan.delta;
     if !explained.is_shown_to_differ(delta) || (change / base.elapsed).abs() < delta {
-        let mut found = unchanged(&base, &level, names);
+        let mut found = unchanged((&runs.0, &runs.1), names, basis, thinks);
         note_blocks(&mut found, blocks);
         classes::name(&mut found, &runs.1);
         return found;

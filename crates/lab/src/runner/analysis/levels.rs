@@ -78,7 +78,7 @@ fn summary(facts: &Facts<'_>, cell: usize) -> LevelResult {
         cv: (responses.len() > 1).then(|| std_dev(&responses) / mean(&responses)),
         rows_per_s: of(&|run| run.rows_per_s),
         commits_per_s: of(&|run| run.commits_per_s),
-        p99_us: of(&|run| run.latency.first().map(|latency| latency.p99_us as f64)),
+        p99_us: of(&|run| run.latency.first()?.p99().map(|us| us as f64)),
         figures: super::figures::of_level(facts, cell),
         ..LevelResult::default()
     }

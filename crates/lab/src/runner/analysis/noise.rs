@@ -227,8 +227,9 @@ fn causes(run: &Run) -> Vec<String> {
         .collect();
     causes.dedup();
     causes.truncate(5);
-    if let (Some(other), Some(seconds)) = (run.cpu_other_s, run.seconds)
-        && other > 0.02 * seconds
+    // `others_share` has none where the run is too short to measure it.
+    if let (Some(other), Some(share)) = (run.cpu_other_s, run.others_share(1))
+        && share > 0.02
     {
         causes.push(format!("other programs used {other:.1} s of CPU"));
     }

@@ -202,9 +202,9 @@ fn best_shown(facts: &Facts<'_>, judged: &[Judged]) -> Option<usize> {
         .map(|(cell, _)| cell)
 }
 
-/// Whether every other level that ran and may be the answer is decided, and one at least. Nothing is claimed about levels without
-/// a good run: the sentence lists them. Where no other level may be the answer, nothing is left to
-/// decide.
+/// Whether every other level that ran and may be the answer is decided, and one at least. Nothing is claimed
+/// about levels without a good run: the sentence lists them. Where no other level may be the answer, nothing
+/// is left to decide.
 fn all_decided(facts: &Facts<'_>, judged: &[Judged]) -> bool {
     if !has_rivals(facts) {
         return !comparability(judged).is_impossible();

@@ -1,11 +1,12 @@
 //! The time of runs by category: waits, what sessions did outside of the engine, and the rest.
 
-use crate::results::Run;
+use crate::results::{OWN_THREADS, Run};
 use crate::runner::analysis::facts::Facts;
 use std::collections::BTreeMap;
 
-/// The name of the time that was not waited.
-pub(super) const RUNNING: &str = "running, not waiting";
+/// The name of the time that no wait accounts for: that of running, and of waiting for a processor or a
+/// thread that counts its own waits.
+pub(super) const RUNNING: &str = "running or not accounted for";
 /// The name of the time between the moment at which a piece of work was due and its begin.
 pub(super) const QUEUED: &str =
     "waiting for its turn: more work was due than the sessions had done";
@@ -149,9 +150,10 @@ impl Budget {
         self.seconds.get(category).copied().unwrap_or(0.0) / all.max(self.elapsed).max(1e-12)
     }
 
-    /// The category with the most time.
+    /// The category with the most time, but for the wait for the session's own statement.
     pub(super) fn largest(&self) -> Option<&str> {
-        let top = self.seconds.iter().max_by(|a, b| a.1.total_cmp(b.1));
+        let may_explain = self.seconds.iter().filter(|(name, _)| *name != OWN_THREADS);
+        let top = may_explain.max_by(|a, b| a.1.total_cmp(b.1));
         top.map(|(category, _)| category.as_str())
     }
 }

@@ -1,7 +1,8 @@
 //! The cause of a change between two levels, by their budgets of time.
 
 use super::budget::{Basis, Budget, RUNNING, UNSLEPT, is_undivided};
-use crate::results::{Attribution, Ceiling, Confidence, Fill, NOT_DUE, THINKING};
+use crate::results::{Attribution, Ceiling, Confidence, Fill, NOT_DUE, OWN_THREADS, Run, THINKING};
+use furrow_stats::median;
 
 /// Share of the change that a category must carry.
 const ENOUGH: f64 = 0.6;
@@ -12,6 +13,21 @@ const BARELY: f64 = 0.02;
 /// A category with this part of all seconds at both levels leaves nothing that it could shrink or grow with.
 const NEARLY_ALL: f64 = 0.95;
 
+/// By category the change of its time, the one that carries most of the whole change first. What a session
+/// waited for its own statement is no category that could.
+fn deltas<'a>(base: &'a Budget, level: &'a Budget, change: f64) -> Vec<(&'a String, f64)> {
+    let seconds = |budget: &Budget, key: &str| budget.seconds.get(key).copied().unwrap_or(0.0);
+    let new = level.seconds.keys();
+    let new = new.filter(|key| !base.seconds.contains_key(*key));
+    let keys = base.seconds.keys().chain(new);
+    let mut deltas: Vec<(&String, f64)> = keys
+        .filter(|key| *key != OWN_THREADS)
+        .map(|key| (key, seconds(level, key) - seconds(base, key)))
+        .collect();
+    deltas.sort_by(|a, b| (b.1 / change).total_cmp(&(a.1 / change)));
+    deltas
+}
+
 /// The category that carries the change of the time between two levels, if one does.
 pub(super) fn changed(
     (base, level): (&Budget, &Budget),
@@ -19,21 +35,7 @@ pub(super) fn changed(
     names: (&str, &str),
     basis: Basis,
 ) -> Attribution {
-    let mut deltas: Vec<(&String, f64)> = base
-        .seconds
-        .keys()
-        .chain(
-            level
-                .seconds
-                .keys()
-                .filter(|key| !base.seconds.contains_key(*key)),
-        )
-        .map(|key| {
-            let seconds = |budget: &Budget| budget.seconds.get(key).copied().unwrap_or(0.0);
-            (key, seconds(level) - seconds(base))
-        })
-        .collect();
-    deltas.sort_by(|a, b| (b.1 / change).total_cmp(&(a.1 / change)));
+    let deltas = deltas(base, level, change);
     let Some(&(category, delta)) = deltas.first() else {
         return Attribution::default();
     };
@@ -107,8 +109,43 @@ fn undivided(category: &str) -> String {
     format!("these runs did not record how long {what}, so it is not separate from running")
 }
 
-/// A level that makes no difference is explained when the same resource fills the time at both.
-pub(super) fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> Attribution {
+/// A level that makes no difference is explained when the same resource fills the time at both: of the runs
+/// together, as the table of times has it, and of most runs each by itself.
+pub(super) fn unchanged(
+    runs: (&[&Run], &[&Run]),
+    names: (&str, &str),
+    basis: Basis,
+    thinks: bool,
+) -> Attribution {
+    // The time of a piece is long in a run that stalled, and such a run would count more than others.
+    let is_open = runs.0.iter().chain(runs.1).any(|run| run.is_open());
+    let basis = if is_open { basis } else { Basis::Worker };
+    let (Some(base), Some(level)) = (
+        Budget::of(runs.0, basis, thinks),
+        Budget::of(runs.1, basis, thinks),
+    ) else {
+        return Attribution::default();
+    };
+    let is_usual = |category: &str| {
+        [runs.0, runs.1].into_iter().all(|runs| {
+            let of_run = |run: &&Run| Budget::of(&[*run], basis, thinks);
+            let shares: Vec<f64> = runs
+                .iter()
+                .filter_map(of_run)
+                .map(|budget| budget.share(category))
+                .collect();
+            median(&shares) >= Fill::LEAST
+        })
+    };
+    filled((&base, &level), names, &is_usual)
+}
+
+/// The category that fills the time of two budgets, where it is usual among their runs.
+fn filled(
+    (base, level): (&Budget, &Budget),
+    names: (&str, &str),
+    is_usual: &dyn Fn(&str) -> bool,
+) -> Attribution {
     let Some(category) = base.largest() else {
         return Attribution::default();
     };
@@ -128,7 +165,8 @@ pub(super) fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> A
             names.1
         ),
     };
-    let fills = before >= Fill::LEAST && after >= Fill::LEAST && !is_undivided(category);
+    let is_large = before >= Fill::LEAST && after >= Fill::LEAST;
+    let fills = is_large && !is_undivided(category) && is_usual(category);
     Attribution {
         resource: if fills {
             category.to_owned()
@@ -154,7 +192,11 @@ pub(super) fn unchanged(base: &Budget, level: &Budget, names: (&str, &str)) -> A
         } else {
             vec![
                 reported,
-                "no category fills most of the time at both levels".to_string(),
+                match is_large {
+                    true => "it fills most of the time of some runs alone",
+                    false => "no category fills most of the time at both levels",
+                }
+                .to_string(),
             ]
         },
         ..Attribution::default()
@@ -188,7 +230,6 @@ pub(super) fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
 mod tests {
     use super::super::budget::{QUEUED, UNDIVIDED};
     use super::*;
-    use crate::results::Run;
 
     fn budget(elapsed: f64, waits: &[(&str, f64)]) -> Budget {
         let seconds = waits
@@ -260,12 +301,92 @@ mod tests {
     #[test]
     fn a_flat_curve_is_explained_by_what_fills_the_time() {
         let base = budget(100.0, &[("Tran Log IO", 90.0), (RUNNING, 10.0)]);
-        assert_eq!(unchanged(&base, &base, ("1", "8")).resource, "Tran Log IO");
+        assert_eq!(
+            filled((&base, &base), ("1", "8"), &|_| true).resource,
+            "Tran Log IO"
+        );
         let mixed = budget(100.0, &[("Tran Log IO", 50.0), (RUNNING, 50.0)]);
         assert_eq!(
-            unchanged(&mixed, &mixed, ("1", "8")).confidence,
+            filled((&mixed, &mixed), ("1", "8"), &|_| true).confidence,
             Confidence::Unknown
         );
+    }
+
+    /// A second with one session that did so many pieces of work and waited for the log for a part of it.
+    fn second(pieces: u64, part: f64) -> Run {
+        Run {
+            seconds: Some(1.0),
+            workers: 1,
+            latency: vec![crate::results::Latency {
+                count: pieces,
+                coordinated_omission_possible: true,
+                ..Default::default()
+            }],
+            waits: vec![crate::results::WaitTotal {
+                category: "Tran Log IO".to_string(),
+                total_us: (1e6 * part) as u64,
+                ..Default::default()
+            }],
+            ..Run::default()
+        }
+    }
+
+    #[test]
+    fn one_run_that_stalled_fills_no_level() {
+        let mut runs = vec![second(1_000, 0.01); 5];
+        runs.push(second(20, 0.96));
+        let stalled: Vec<&Run> = runs.iter().collect();
+        let others = second(1_000, 0.001);
+        let level = [&others, &others];
+        let found = unchanged((&stalled, &level), ("1", "8"), Basis::Piece, false);
+        // As the table of times: 17% of the time at 1 is that of the log.
+        let text = format!("{RUNNING}: 83% of the time at 1, 100% at 8");
+        assert_eq!(
+            (found.resource.as_str(), found.evidence_for),
+            (RUNNING, vec![text])
+        );
+        // With fixed work the run that stalled is most of the time, and no other run is like it.
+        let long = Run {
+            seconds: Some(50.0),
+            ..second(1_000, 48.0)
+        };
+        let (short, rest) = (second(1_000, 0.1), second(1_000, 0.9));
+        let found = unchanged(
+            (&[&long, &short, &short], &[&rest, &rest]),
+            ("1", "8"),
+            Basis::Worker,
+            false,
+        );
+        assert!(found.resource.is_empty(), "{found:?}");
+        let text = "it fills most of the time of some runs alone";
+        assert_eq!(found.evidence_against[1], text);
+    }
+
+    #[test]
+    fn the_wait_of_a_session_for_its_own_backup_is_no_cause() {
+        let wait = |wait_type: &str, seconds: f64| crate::results::WaitTotal {
+            wait_type: wait_type.to_string(),
+            category: "Other Disk IO".to_string(),
+            total_us: (seconds * 1e6) as u64,
+            ..Default::default()
+        };
+        let backup = |seconds: f64| Run {
+            seconds: Some(seconds),
+            workers: 1,
+            waits: vec![wait("ASYNC_IO_COMPLETION", seconds - 0.1)],
+            ..Run::default()
+        };
+        let (slow, fast) = (backup(9.0), backup(4.0));
+        let found = unchanged((&[&slow], &[&slow]), ("1", "8"), Basis::Worker, false);
+        assert!(found.resource.is_empty(), "{found:?}");
+        let budget = |run: &Run| Budget::of(&[run], Basis::Worker, false).unwrap();
+        let found = changed(
+            (&budget(&slow), &budget(&fast)),
+            -5.0,
+            ("1", "8"),
+            Basis::Worker,
+        );
+        assert!(found.resource.is_empty(), "{found:?}");
     }
 
     #[test]
@@ -279,7 +400,7 @@ mod tests {
         assert_eq!(run.paused(), Some((THINKING, 6_000_000)));
         // The shares of means may come out a little above one; no threads wait there.
         let base = budget(100.0, &[(THINKING, 100.01)]);
-        let found = unchanged(&base, &base, ("1", "8"));
+        let found = filled((&base, &base), ("1", "8"), &|_| true);
         assert_eq!(found.resource, THINKING);
         let text = "keying and thinking: 100% of the time at 1, 100% at 8";
         assert_eq!(found.evidence_for, [text]);
@@ -354,7 +475,7 @@ mod tests {
             );
             let change = slow.elapsed - fast.elapsed;
             let changed = changed((&fast, &slow), change, ("1", "4"), Basis::Piece);
-            (changed, unchanged(&slow, &slow, ("1", "4")))
+            (changed, filled((&slow, &slow), ("1", "4"), &|_| true))
         };
         let (found, filled) = of(Some(4_990_000_000));
         assert_eq!(
@@ -378,7 +499,7 @@ mod tests {
             ..paced(1_000.0, 1_000_000, false)
         };
         let budget = Budget::of(&[&run], Basis::Piece, false).unwrap();
-        let found = unchanged(&budget, &budget, ("1", "4"));
+        let found = filled((&budget, &budget), ("1", "4"), &|_| true);
         assert_eq!(found.resource, THINKING);
         assert!(
             found.evidence_for[0].contains("95% of the time at 1"),
@@ -412,7 +533,7 @@ mod tests {
         assert!((few.seconds[UNSLEPT] - 39.0).abs() < 1e-9);
         let change = slow.elapsed - few.elapsed;
         let changed = changed((&few, &slow), change, ("1", "4"), Basis::Piece);
-        for found in [changed, unchanged(&few, &many, ("1", "4"))] {
+        for found in [changed, filled((&few, &many), ("1", "4"), &|_| true)] {
             assert!(found.resource.is_empty(), "{found:?}");
             assert_eq!(found.evidence_against.last(), Some(&undivided(UNSLEPT)));
         }
