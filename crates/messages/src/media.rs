@@ -127,10 +127,11 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3258 16 1 "The volume on the device \"%ls\" is not part of the media set that is currently being \
         processed. Ensure that the backup devices are loaded with the correct media.";
     3262 10 1 "The backup set on file %d is valid.";
-    3266 16 1 "The backup data at the end of \"%ls\" is incorrectly formatted. Backup sets on the media might \
-        be damaged and unusable. To determine the backup sets on the media, use RESTORE HEADERONLY. To \
-        determine the usability of the backup sets, run RESTORE VERIFYONLY. If all of the backup sets are \
-        incomplete, reformat the media using BACKUP WITH FORMAT, which destroys all the backup sets.";
+    3266 16 1 "The backup data at the end of \"%ls\" is incorrectly formatted. Backup sets on the media \
+        might be damaged and unusable. To determine the backup sets on the media, use RESTORE \
+        HEADERONLY. To determine the usability of the backup sets, run RESTORE VERIFYONLY. If all of \
+        the backup sets are incomplete, reformat the media using BACKUP WITH FORMAT, which destroys all \
+        the backup sets.";
     3271 16 1 "A nonrecoverable I/O error occurred on file \"%ls:\" %ls.";
     3287 16 1 "The file ID %d on device '%ls' is incorrectly formed and can not be read.";
     4035 10 1 "Processed %I64d pages for database '%ls', file '%ls' on file %d.";
