@@ -100,6 +100,15 @@ pub fn evaluate(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType
     })
 }
 
+/// The same for an expression outside of the text that runs. A plan of that text would be found by the
+/// expression's address, which another expression may have later.
+pub fn evaluate_unplanned(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType)> {
+    let plans = run.plans.take();
+    let done = evaluate(run, written);
+    run.plans = plans;
+    done
+}
+
 /// The value of an expression as one of a type.
 pub fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) -> Result<Value> {
     run.cx.tick();

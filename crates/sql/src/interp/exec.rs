@@ -488,7 +488,7 @@ fn value_of(
                 let of = DataType::sized(TypeId::NVarChar, 8000);
                 (Value::NVarChar(furrow_bind::shown(bare)), of)
             }
-            _ => furrow_bind::evaluate(run, default)?,
+            _ => furrow_bind::evaluate_unplanned(run, default)?,
         },
         (None, None) if procedure.is_empty() => {
             return refuse(8178, &[query.into(), name.into()]);

@@ -34,3 +34,8 @@ GO
 EXEC sp_executesql N'SELECT FROM';
 PRINT 'goes on';
 GO
+-- Each declaration has its own default.
+EXEC sp_executesql N'SELECT @p AS one', N'@p INT = 1';
+EXEC sp_executesql N'SELECT @p AS two', N'@p INT = 2';
+EXEC sp_executesql N'SELECT @p AS three', N'@p INT = 3';
+GO
