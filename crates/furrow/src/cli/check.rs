@@ -90,6 +90,7 @@ fn print(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
 
 fn print_json(report: &Report, out: &mut impl Write) -> std::io::Result<()> {
     let all = json!({
+        "errors": report.errors(),
         "findings": report.findings.iter().map(finding_json).collect::<Vec<_>>(),
         "pages_checked": report.pages_checked,
         "rows": report.rows,

@@ -81,6 +81,8 @@ fn a_file_that_is_cut_off_is_reported_so_before_all_that_it_lacks() {
     assert_eq!(checked.status.code(), Some(1));
     let reported: Value = serde_json::from_str(&out(&checked)).unwrap();
     assert_eq!(reported["findings"][0]["number"], 5125);
+    let findings = reported["findings"].as_array().unwrap().len() as u64;
+    assert!(reported["errors"].as_u64().unwrap() >= findings / 2);
 }
 
 #[test]
