@@ -91,7 +91,7 @@ fn backups_and_restores(seed: u64) -> Result<(), Box<Finding>> {
     let mut all = backups::Figures::default();
     for n in 0..100 {
         all.add(&backups::run(seed.wrapping_add(n))?);
-        let rare = [all.stopped, all.pages, all.pieces];
+        let rare = [all.stopped, all.pages, all.pieces, all.bases];
         if n >= 11 && rare.iter().all(|&times| times >= 2) {
             break;
         }

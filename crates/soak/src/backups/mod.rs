@@ -73,6 +73,8 @@ pub struct Figures {
     pub pieces: u64,
     /// Restores WITH STANDBY.
     pub standby: u64,
+    /// Differential backups that were refused over a full one from before them, for their base alone.
+    pub bases: u64,
 }
 
 impl Figures {
@@ -88,6 +90,7 @@ impl Figures {
         self.pages += other.pages;
         self.pieces += other.pieces;
         self.standby += other.standby;
+        self.bases += other.bases;
     }
 }
 
@@ -391,17 +394,19 @@ impl Run {
         self.machine.drop_copy()
     }
 
-    /// A differential backup over a full one that is not its base.
+    /// Each differential backup over a full one that is not its base. Most are older than the full one, and
+    /// would be refused for that.
     fn other_base(&mut self, chain: &[Taken]) -> Result<(), Failure> {
         let Some(full) = chain.first() else {
             return Ok(());
         };
         let strange = |t: &&Taken| t.wanted == Wanted::Differential && t.base != full.set;
-        let Some(strange) = self.taken.iter().find(strange).cloned() else {
-            return Ok(());
-        };
-        self.machine.drop_copy()?;
-        self.machine.refuses_other_base(full, &strange)
+        self.taken.iter().filter(strange).try_for_each(|strange| {
+            self.machine.drop_copy()?;
+            self.machine.refuses_other_base(full, strange)?;
+            self.figures.bases += u64::from(strange.span.0 > full.span.1);
+            Ok(())
+        })
     }
 
     /// Flips a bit of a stripe: it is refused, and accepted when the bit is put right.
