@@ -1,16 +1,17 @@
 //! Rows and their index rows: where the sums do not cancel, the rows of open buckets are looked at.
 //!
 //! The second pass reads the leaf pages of the table and of the index again, and keeps rows of open buckets
-//! only until their partner is found.
+//! only until their partner is found. It looks at the rows that the scan added to the sums: a row that breaks
+//! a rule by itself has no part in either.
 
 use super::Matcher;
 use super::keys::{bytes_of, pair_words, row_words};
 use crate::buckets::Buckets;
 use crate::finding::{Finding, REST};
 use crate::plan::{IndexMatch, LevelPlan, Origin, RowsetPlan};
-use crate::scan::{home_of, index_hash, row_hash, values_of};
-use furrow_datafile::Stored;
-use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId, admit};
+use crate::scan::{Worker, home_of, values_of};
+use furrow_datafile::{Stored, prepare};
+use furrow_format::{PAGE_SIZE, Page, PageBuf, PageId, PageType, Record, RecordKind, RowId};
 use furrow_messages::{Arg, Message};
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::Ordering;
@@ -112,23 +113,25 @@ impl Matcher<'_> {
         let shared = self.shared;
         let sums = shared.buckets.get(place)?.as_ref()?;
         let mut rows: HashMap<u64, Open> = HashMap::new();
+        let mut worker = Worker::new(shared);
         for (unit, by) in [(index.base_unit, 1), (index.index_unit, -1)] {
-            let plan = shared.plan.rows_of(unit)?;
-            let kind = plan.leaf_type;
+            let over_data = shared.plan.rows_of(unit)?.leaf_type == PageType::Data;
             let leaves = self.facts.pages.iter().filter(|fact| {
-                let right = PageType::from_byte(fact.kind) == kind;
-                fact.unit == unit && right && (kind == PageType::Data || fact.level == 0)
+                let is_leaf = match PageType::from_byte(fact.kind) {
+                    PageType::Data => true,
+                    PageType::Index => !over_data && fact.level == 0,
+                    _ => false,
+                };
+                fact.unit == unit && is_leaf
             });
             for leaf in leaves {
                 if !self.go_on() {
                     return None;
                 }
-                self.each_row(leaf.id, plan, &mut |at, values| {
-                    let hash = if by > 0 {
-                        row_hash(index, values, at)
-                    } else {
-                        index_hash(index, values)
-                    };
+                let Some(bytes) = self.fetch(leaf.id) else {
+                    continue;
+                };
+                worker.hashed_rows((leaf.id, unit), &bytes, index, &mut |hash, at| {
                     if hash % passes == pass && sums.is_open(hash) {
                         let row = rows.entry(hash).or_insert(Open { balance: 0, at });
                         row.balance += by;
@@ -147,7 +150,7 @@ impl Matcher<'_> {
         let mut bytes = vec![[0; PAGE_SIZE]];
         self.shared.source.read(id.file, id.page, &mut bytes).ok()?;
         let mut page = Box::new(bytes.pop()?);
-        admit(&mut page, id).ok()?;
+        prepare(self.shared.source.form(), &mut page, id).ok()?;
         Some(page)
     }
 

@@ -1,11 +1,11 @@
 //! Rows of tables and of their indexes, reduced to hashes: see `buckets`.
 
-use super::rows::bytes_of;
+use super::rows::{Along, Site, bytes_of, home_of};
 use super::worker::{Hashes, Worker};
 use crate::hash::RowHash;
 use crate::plan::{IndexMatch, Origin};
 use furrow_datafile::Stored;
-use furrow_format::RowId;
+use furrow_format::{Page, PageBuf, PageId, Record, RowId};
 
 /// The hash of the index row that a row of the table must have.
 #[inline]
@@ -77,6 +77,43 @@ impl<'a> Worker<'a> {
                 .iter()
                 .all(|of_index| of_index.hashes.is_empty())
         );
+    }
+
+    /// Calls `each` with the hash and the address of every row of a leaf page that the scan added to the sums
+    /// of an index, or took away: rows that break a rule are in neither. The sums stay as they are.
+    pub(crate) fn hashed_rows(
+        &mut self,
+        (id, unit): (PageId, u32),
+        bytes: &PageBuf,
+        index: &IndexMatch,
+        each: &mut dyn FnMut(u64, RowId),
+    ) {
+        let view = Page::new(bytes);
+        let mut site = Site::new(id, unit, view, self.shared.plan.rows_of(unit));
+        site.is_plain = self.plain_rows(site.kind(), view).is_some();
+        if !site.is_plain {
+            self.frame(id, unit, view);
+        }
+        self.begin_hashes(unit);
+        self.hashes
+            .retain(|of_index| std::ptr::eq(of_index.index, index));
+        let (slots, mut along) = (std::mem::take(&mut self.slots), Along::default());
+        for place in &slots {
+            self.row(&site, *place, &mut along);
+            let hash = self.hashes.iter_mut().find_map(|own| own.hashes.pop());
+            let start = usize::from(place.offset);
+            let record = view.bytes().get(start..start + usize::from(place.len));
+            let record =
+                record.and_then(|bytes| Record::of_page(view.page_type(), view.pminlen(), bytes));
+            let (page, slot) = (id, place.slot);
+            let home = record.and_then(|record| home_of(&record));
+            if let Some(hash) = hash {
+                each(hash, home.unwrap_or(RowId { page, slot }));
+            }
+        }
+        self.slots = slots;
+        self.facts = Default::default();
+        self.findings.list.clear();
     }
 
     /// No hashes are noted until the next page begins.

@@ -19,7 +19,6 @@ mod value;
 mod wanted;
 mod worker;
 
-pub(crate) use index_rows::{index_hash, row_hash};
 pub(crate) use rows::{bytes_of, home_of, values_of};
 pub(crate) use salvage::Judged;
 pub(crate) use text::ANY_LENGTH;

@@ -89,7 +89,7 @@ pub(super) struct Site<'a, 'p> {
     pub(super) is_leaf: bool,
     pub(super) is_data: bool,
     /// Whether the rules about kinds of rows have nothing to say: see `plain`.
-    is_plain: bool,
+    pub(super) is_plain: bool,
 }
 
 impl<'a, 'p> Site<'a, 'p> {
