@@ -124,6 +124,9 @@ fn score((runs, injuries): (u64, u32), seed: Option<u64>, jobs: usize) -> ExitCo
             for left in &score.unrepaired {
                 println!("not repaired: {left}");
             }
+            for refused in &score.refused {
+                println!("refused: {refused}");
+            }
             println!("{score}");
             match score.unrepaired.is_empty() {
                 true => ExitCode::SUCCESS,

@@ -46,6 +46,8 @@ pub struct Score {
     pub missed: Vec<String>,
     /// Of what was not repaired: seed, and what was done.
     pub unrepaired: Vec<String>,
+    /// Of what no repair puts right: seed, what was done, and why.
+    pub refused: Vec<String>,
     /// Injuries that no repair puts right, by the message that says so; 0 of files that are no database any
     /// more.
     pub refusals: BTreeMap<u32, u64>,
@@ -68,6 +70,7 @@ impl Score {
         self.sound += other.sound;
         self.missed.extend(other.missed.iter().cloned());
         self.unrepaired.extend(other.unrepaired.iter().cloned());
+        self.refused.extend(other.refused.iter().cloned());
     }
 
     /// Tried and named, of ways that a checksum shows, or of the others.
@@ -128,8 +131,8 @@ const NO_REPAIR: [u32; 3] = [5250, 8930, 8992];
 enum Mended {
     /// The check of the repaired files finds nothing, and the engine opens a database of its own.
     Clean,
-    /// What cannot be repaired was named, by this message.
-    Refused(u32),
+    /// What cannot be repaired was named, by this message, and why.
+    Refused(u32, String),
     /// This is still wrong.
     Not(String),
 }
@@ -141,17 +144,19 @@ fn mend(files: &MemoryFiles, is_own: bool) -> Mended {
         ..Options::default()
     };
     // A primary file that is none any more is refused.
-    let Ok(repaired) = repair(files, &options, (None, None)) else {
-        return Mended::Refused(0);
+    let repaired = match repair(files, &options, (None, None)) {
+        Ok(repaired) => repaired,
+        Err(error) => return Mended::Refused(0, error.to_string()),
     };
     if repaired.refused {
-        return Mended::Refused(repaired.left.first().map_or(0, Finding::number));
+        let number = repaired.left.first().map_or(0, Finding::number);
+        return Mended::Refused(number, repaired.notes.join(" "));
     }
     let is_refused = |f: &&Finding| {
         NO_REPAIR.contains(&f.number()) || f.page.is_some_and(|page| page.page.0 == 0)
     };
     if let Some(finding) = repaired.left.iter().find(is_refused) {
-        return Mended::Refused(finding.number());
+        return Mended::Refused(finding.number(), finding.to_string());
     }
     let mut mended = files.clone();
     for (file, size) in &repaired.sizes {
@@ -220,8 +225,12 @@ pub fn score(seed: u64, made: &Made, rounds: u32) -> Result<Score, String> {
         tally.tried += 1;
         match mended {
             Mended::Clean => tally.repaired += 1,
-            Mended::Refused(number) => {
+            Mended::Refused(number, why) => {
                 tally.refused += 1;
+                score.refused.push(format!(
+                    "seed {seed}, round {round}, {}: {}; by {number}: {why}",
+                    injury.name, done.what
+                ));
                 *score.refusals.entry(number).or_default() += 1;
             }
             Mended::Not(_) if !made.is_own() => {}

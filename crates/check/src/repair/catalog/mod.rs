@@ -41,8 +41,8 @@ use crate::plan::Plan;
 use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::{AllocUnit, BASE_TABLES, SYSALLOCUNITS, SYSFILES1};
-use furrow_format::{BOOT_PAGE, Lsn, Page, PageBuf, PageId, PageType};
+use furrow_format::catalog::{AllocUnit, BASE_TABLES, Rowset, SYSALLOCUNITS, SYSFILES1};
+use furrow_format::{BOOT_PAGE, Boot, Lsn, Page, PageBuf, PageId, PageType};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Store, trees};
@@ -148,6 +148,7 @@ pub(super) fn mend(
                 files: &files,
                 headers: &headers,
                 damaged: damaged.clone(),
+                counts: counts_of(source, &found),
                 dropped,
                 notes: Vec::new(),
                 refusals: Vec::new(),
@@ -163,6 +164,23 @@ pub(super) fn mend(
         true => Err(CheckError::Cancelled),
         false => Ok(mended),
     }
+}
+
+/// The rows that rowsets count, where that is exact: of a database that was shut down cleanly. A boot page
+/// that a repair made does not say how it was shut down.
+fn counts_of(source: &Overlay<'_>, found: &Store) -> BTreeMap<i64, u64> {
+    let boot = Pages::new(source).page(BOOT_PAGE);
+    let boot = boot.filter(|_| !source.pages.contains_key(&BOOT_PAGE));
+    let boot = boot.and_then(|boot| Boot::decode(&boot).ok());
+    if boot.is_none_or(|boot| !boot.own.clean_shutdown) {
+        return BTreeMap::new();
+    }
+    let rowsets: Vec<Rowset> = found.all();
+    let counts = rowsets.iter().filter_map(|rowset| {
+        let rows = u64::try_from(rowset.rcrows).ok()?;
+        Some((rowset.rowsetid, rows))
+    });
+    counts.collect()
 }
 
 /// Base tables whose rows may be incomplete.

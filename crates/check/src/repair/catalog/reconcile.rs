@@ -35,6 +35,8 @@ pub(super) struct Work<'w> {
     pub(super) headers: &'w [Option<FileHeader>],
     /// Base tables whose rows may be incomplete.
     pub(super) damaged: BTreeSet<i32>,
+    /// Rows by rowset, where that is known exactly: of a database that was shut down cleanly.
+    pub(super) counts: BTreeMap<i64, u64>,
     /// Allocation units that earlier passes dropped.
     pub(super) dropped: &'w BTreeSet<i64>,
     /// What is said to the user.

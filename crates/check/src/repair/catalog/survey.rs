@@ -12,7 +12,9 @@ use furrow_format::catalog::{
     AllocUnit, BASE_TABLES, DatabaseFile, File1, SYSALLOCUNITS, SYSFILES1, SYSPRUFILES, SYSSCHOBJS,
     SchemaObject,
 };
-use furrow_format::{Iam, Lsn, Page, PageBuf, PageId, PageType, fixed_page_type};
+use furrow_format::{
+    Iam, Lsn, Page, PageBuf, PageId, PageType, RecordKind, Status, fixed_page_type,
+};
 use furrow_types::DateTime;
 use std::collections::BTreeMap;
 
@@ -61,6 +63,8 @@ pub(super) struct SeenUnit {
     pub(super) is_data: bool,
     /// Its leaves, counted.
     pub(super) leaves: u32,
+    /// Rows on its leaves that count, those that moved once.
+    pub(super) rows: u64,
     /// `pminlen` of its leaves.
     pub(super) leaf_min: Option<u16>,
     /// `pminlen` of its other pages.
@@ -76,6 +80,7 @@ const UNSEEN: SeenUnit = SeenUnit {
     any: PageId::NONE,
     is_data: false,
     leaves: 0,
+    rows: 0,
     leaf_min: None,
     node_min: None,
 };
@@ -145,6 +150,16 @@ fn newer<K: Ord, R>(rows: &mut BTreeMap<K, (Lsn, R)>, key: K, lsn: Lsn, row: R) 
     }
 }
 
+/// Rows of a leaf page that are not deleted; the stub of a row that moved is none.
+fn live_rows(view: Page<'_>) -> u64 {
+    let statuses = view.records().filter_map(|(_, bytes)| bytes.first());
+    let live = statuses.filter(|byte| {
+        let status = Status(**byte);
+        !status.is_ghost() && status.kind() != RecordKind::ForwardingStub
+    });
+    live.count() as u64
+}
+
 /// Where every database has a base table.
 fn default_of(unit: u64) -> Option<(i32, u32, u32)> {
     let table = BASE_TABLES.iter().find(|table| table.unit_id().0 == unit)?;
@@ -195,6 +210,7 @@ impl Survey {
                     true => {
                         unit.leaf_min = Some(view.pminlen());
                         unit.leaves += 1;
+                        unit.rows += live_rows(view);
                     }
                     false => unit.node_min = Some(view.pminlen()),
                 }

@@ -3,7 +3,11 @@
 //! # Invariants
 //! 1. *A unit is given to a rowset only if no other could be meant*: one rowset without a unit has rows of
 //!    this kind and size, and one unit without a row has such pages. A unit without rows is given only if it
-//!    is the only one without a row. Otherwise the catalog is not repaired, for the rows of a table would go.
+//!    is the only one without a row. Where several fit, exact counts of rows decide: a unit does not have
+//!    more rows than its rowset counts. If all units together have as many as all rowsets count, each has
+//!    lost none, and belongs to the rowset with its count, if no other has the same. Otherwise the catalog is
+//!    not repaired, for the rows of a table would go. Proof: `tables_without_units_get_them_by_their_counts`
+//!    (soak).
 //! 2. *A table without a rowset is dropped only if no page can be one of its rows*: while a unit with rows
 //!    belongs to no rowset, nothing is repaired, also where the row of its table is lost; there one page
 //!    without an IAM page is not taken for a unit. Proofs:
@@ -16,7 +20,7 @@ use furrow_format::catalog::{
     AllocUnit, IndexStat, Rowset, SYSROWSETS, SchemaObject, object_type, unit_kind,
 };
 use furrow_format::{AllocUnitId, PageId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// `sysallocunits.type` of a unit that is being dropped.
 const TO_DROP: u8 = 0;
@@ -41,10 +45,42 @@ impl Work<'_> {
         let Some(seen) = self.survey.units.get(&id) else {
             return false;
         };
+        let counted = self.counts.get(&rowset.rowsetid);
+        let too_many = counted.is_some_and(|count| seen.rows > *count);
         match seen.leaf_min {
+            _ if too_many => false,
             Some(min) => min == rowset.minleaf as u16 && seen.is_data == (rowset.idminor <= 1),
             // A tree of which no page is left has no rows, and no root.
             None => alone && (rowset.idminor == 0 || !seen.any.is_none()),
+        }
+    }
+
+    /// Tables and their units, where exact counts prove which is which.
+    fn by_counts(&self, lost: &[Rowset], free: &[u64]) -> BTreeSet<(i64, u64)> {
+        let count_of = |rowset: &&Rowset| self.counts.get(&rowset.rowsetid).copied();
+        let mut tables: Vec<&Rowset> = lost.iter().filter(|rowset| rowset.idminor <= 1).collect();
+        tables.retain(|rowset| count_of(rowset) != Some(0));
+        let by_count = tables
+            .iter()
+            .filter_map(|rowset| Some((count_of(rowset)?, *rowset)));
+        let by_count: BTreeMap<u64, &Rowset> = by_count.collect();
+        let seen = free
+            .iter()
+            .filter_map(|id| Some((*id, self.survey.units.get(id)?)));
+        let units: Vec<_> = seen
+            .filter(|(_, seen)| seen.is_data && seen.rows > 0)
+            .collect();
+        let pairs = units.iter().filter_map(|(id, seen)| {
+            let rowset = by_count.get(&seen.rows)?;
+            let fits = self.may_be(*id, rowset, false);
+            fits.then_some((rowset.rowsetid, *id))
+        });
+        let pairs: BTreeSet<(i64, u64)> = pairs.collect();
+        let owners: BTreeSet<i64> = pairs.iter().map(|(owner, _)| *owner).collect();
+        let counts = [tables.len(), units.len(), pairs.len()];
+        match counts.iter().all(|count| *count == owners.len()) {
+            true => pairs,
+            false => BTreeSet::new(),
         }
     }
 
@@ -57,13 +93,21 @@ impl Work<'_> {
         lost.retain(|r| !owned.contains(&r.rowsetid) && !is_base(r.idmajor));
         let free = self.free_units(&rows);
         let alone = free.len() == 1;
-        let mut given: BTreeSet<(i64, u64)> = BTreeSet::new();
+        let mut given = self.by_counts(&lost, &free);
         for rowset in &lost {
-            let mut fitting = free.iter().filter(|id| self.may_be(**id, rowset, alone));
+            let is_given = |id: &u64| given.iter().any(|(_, unit)| unit == id);
+            let fits = |id: &&u64| !is_given(id) && self.may_be(**id, rowset, alone);
+            let mut fitting = free.iter().filter(fits);
             let (Some(id), None) = (fitting.next(), fitting.next()) else {
                 continue;
             };
-            let others = lost.iter().filter(|r| self.may_be(*id, r, alone));
+            let has_unit = |r: &Rowset| given.iter().any(|(owner, _)| *owner == r.rowsetid);
+            if has_unit(rowset) {
+                continue;
+            }
+            let others = lost
+                .iter()
+                .filter(|r| !has_unit(r) && self.may_be(*id, r, alone));
             if others.count() == 1 {
                 given.insert((rowset.rowsetid, *id));
             }
