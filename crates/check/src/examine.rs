@@ -3,7 +3,7 @@
 use crate::facts::Scratch;
 use crate::facts::{Facts, Gatherer};
 use crate::finding::{Finding, Findings, REST};
-use crate::maps::Maps;
+use crate::maps::{Maps, page_at};
 use crate::matching::Matcher;
 use crate::options::{Depth, Options, Scope};
 use crate::plan::Plan;
@@ -12,7 +12,7 @@ use crate::scan::{Shared, Wanted};
 use crate::totals::{FileTotal, ObjectTotal};
 use furrow_datafile::{PageSource, Pages, SourceError, SourceFile, Support, support};
 use furrow_format::boot::field;
-use furrow_format::{BOOT_PAGE, Boot, FileId, Page, PageId, PageType};
+use furrow_format::{BOOT_PAGE, Boot, FileHeader, FileId, Page, PageId, PageType};
 use furrow_messages::Message;
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,6 +36,15 @@ pub enum CheckError {
     /// The catalog lists data files that were not given: which ones, and what to do.
     #[error("{0}")]
     FilesMissing(String),
+    /// A file of another database is among the files: what its pages say proves nothing about this one.
+    #[error("{}\n{name} is a file of another database than {primary}: give the files of one.",
+        Message::new(FOREIGN, &[]))]
+    ForeignFile {
+        /// The file.
+        name: String,
+        /// The primary file.
+        primary: String,
+    },
     /// Committed work may be in the log only.
     #[error("the database was not shut down cleanly: open it once, so that it is recovered")]
     NotRecovered,
@@ -49,6 +58,9 @@ pub enum CheckError {
     #[error(transparent)]
     Source(#[from] SourceError),
 }
+
+/// The message of files that are not of one database, or not of one time.
+const FOREIGN: u32 = 5173;
 
 /// What a check found.
 #[derive(Debug, Clone, Default)]
@@ -261,6 +273,7 @@ fn admit(library: &Pages<'_>, files: &[SourceFile], options: &Options) -> Result
     let (boot, whole) = library
         .get(BOOT_PAGE)
         .ok_or_else(|| refuse("it has no boot page"))?;
+    one_database(library, (primary, files))?;
     // A boot page that is damaged is a finding; one that never was one is another file.
     if whole.is_err() || Page::new(&boot).page_type() != PageType::Boot {
         return Ok(());
@@ -277,6 +290,31 @@ fn admit(library: &Pages<'_>, files: &[SourceFile], options: &Options) -> Result
     Ok(())
 }
 
+/// All files whose headers are whole are of the database that the primary file is of.
+fn one_database(
+    library: &Pages<'_>,
+    (primary, files): (&SourceFile, &[SourceFile]),
+) -> Result<(), CheckError> {
+    let binding = |file: &SourceFile| {
+        let (header, whole) = library.get(page_at(file.id, 0))?;
+        let header = whole.ok().and_then(|_| FileHeader::decode(&header).ok());
+        header.map(|header| header.binding)
+    };
+    let Some(own) = binding(primary) else {
+        return Ok(());
+    };
+    match files
+        .iter()
+        .find(|file| binding(file).is_some_and(|other| other != own))
+    {
+        None => Ok(()),
+        Some(foreign) => Err(CheckError::ForeignFile {
+            name: foreign.name.clone(),
+            primary: primary.name.clone(),
+        }),
+    }
+}
+
 /// Without all files, what is in the others looks lost.
 fn all_files(plan: &Plan) -> Result<(), CheckError> {
     if plan.missing_files.is_empty() {
@@ -291,7 +329,7 @@ fn all_files(plan: &Plan) -> Result<(), CheckError> {
 
 fn free_extents(maps: &Maps, file: &SourceFile) -> u64 {
     let extents = (0..file.pages / furrow_format::EXTENT_PAGES).filter(|extent| {
-        let first = crate::maps::page_at(file.id, extent * furrow_format::EXTENT_PAGES);
+        let first = page_at(file.id, extent * furrow_format::EXTENT_PAGES);
         maps.gam(first) == Some(true)
     });
     extents.count() as u64

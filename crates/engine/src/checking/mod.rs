@@ -127,6 +127,7 @@ impl Database {
         match error {
             CheckError::Cancelled => return EngineError::cancelled(),
             CheckError::Scratch(error) => return EngineError::Io(error.clone()),
+            CheckError::ForeignFile { .. } => return EngineError::refused(5173, &[]),
             _ => {}
         }
         tracing::warn!(database = self.name, %error, "a consistency check could not be done");

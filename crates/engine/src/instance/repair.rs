@@ -193,6 +193,7 @@ impl Instance {
             match error {
                 CheckError::Cancelled => return EngineError::cancelled(),
                 CheckError::Scratch(error) => return EngineError::Io(error.clone()),
+                CheckError::ForeignFile { .. } => return EngineError::refused(5173, &[]),
                 _ => {}
             }
             self.log_line(&format!(

@@ -150,3 +150,34 @@ fn an_option_that_would_have_no_effect_is_refused() {
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", err(&output));
     }
 }
+
+#[test]
+fn a_check_with_a_file_of_another_database_ends_with_5173_and_no_findings() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = |name: &str| directory.path().join(name);
+    for name in ["a", "b"] {
+        let [first, second] = ["1", "2"].map(|number| place(&format!("{name}{number}")));
+        let create = format!(
+            "CREATE DATABASE {name} ON (NAME = one, FILENAME = '{}'), (NAME = two, FILENAME = '{}'); \
+             CREATE TABLE {name}.dbo.t (i INT); \
+             INSERT {name}.dbo.t SELECT value FROM GENERATE_SERIES(1, 20000)",
+            text(&first),
+            text(&second)
+        );
+        let instance = place("instance");
+        let made = run(&["sql", "--instance", text(&instance), "-b", "-Q", &create]);
+        assert!(made.status.success(), "{name}: {}", out(&made));
+    }
+    let check = |files: [&str; 2]| {
+        let [first, second] = files.map(place);
+        run(&["check", text(&first), text(&second)])
+    };
+    let sound = check(["a1", "a2"]);
+    assert_eq!(sound.status.code(), Some(0), "{}", out(&sound));
+    let mixed = check(["a1", "b2"]);
+    assert_eq!((mixed.status.code(), out(&mixed)), (Some(2), String::new()));
+    let reported = err(&mixed);
+    assert!(reported.contains("Msg 5173, Level 16"), "{reported}");
+    let named = format!("{} is a file of another database", text(&place("b2")));
+    assert!(reported.contains(&named), "{reported}");
+}
