@@ -1,10 +1,11 @@
 //! Checks a database of any size that is generated as it is read: how much memory does that take?
 //!
-//! `/usr/bin/time -v cargo run -p furrow-check --example check_memory -- BASE.mdf GIGABYTES MEGABYTES`
+//! `/usr/bin/time -v cargo run -p furrow-check --example check_memory -- BASE.mdf GIGABYTES MEGABYTES
+//! [damaged]`
 //!
 //! BASE is a closed database of this engine in one file, with a heap `dbo.h` that has a row. The generated
 //! database is that one, and behind its end the heap's pages, each a copy of the one that it has. MEGABYTES
-//! bounds the memory of matching.
+//! bounds the memory of matching. With `damaged`, a bit of each of the heap's pages is wrong.
 
 use furrow_check::{Options, Scratch, check_within};
 use furrow_datafile::{DataFiles, Database, PageSource, Pages, SourceError, SourceFile};
@@ -34,6 +35,7 @@ struct Generated {
     pages: u32,
     row_page: Box<PageBuf>,
     first_iam: PageId,
+    is_damaged: bool,
 }
 
 /// The IAM page of a later interval, the first of a mixed extent.
@@ -140,6 +142,9 @@ impl Generated {
             *page = *self.row_page;
             // Behind flags and the like: the page's own number.
             page[32..38].copy_from_slice(&id.to_bytes());
+            stamp_checksum(page);
+            page[4000] ^= u8::from(self.is_damaged);
+            return;
         } else {
             page.fill(0);
             return;
@@ -217,6 +222,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         pages: gigabytes * ((1 << 30) / PAGE_SIZE as u32),
         row_page,
         first_iam,
+        is_damaged: words.next().is_some_and(|word| word == "damaged"),
     };
     run(&source, gigabytes, megabytes)
 }
@@ -242,8 +248,9 @@ fn run(
         println!("{finding}");
     }
     println!(
-        "{gigabytes} GB, {} pages, {} findings, {} MB in the scratch file, {:.0} s",
+        "{gigabytes} GB, {} pages, {} errors, {} findings, {} MB in the scratch file, {:.0} s",
         report.pages_checked,
+        report.errors(),
         report.findings.len(),
         report.spilled_bytes >> 20,
         began.elapsed_us() as f64 / 1e6

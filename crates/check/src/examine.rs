@@ -2,7 +2,8 @@
 
 use crate::facts::Scratch;
 use crate::facts::{Facts, Gatherer};
-use crate::finding::{Finding, Findings, REST};
+use crate::finding::Finding;
+use crate::findings::Findings;
 use crate::maps::{Maps, page_at};
 use crate::matching::Matcher;
 use crate::options::{Depth, Options, Scope};
@@ -12,12 +13,9 @@ use crate::scan::{Shared, Wanted};
 use crate::totals::{FileTotal, ObjectTotal};
 use furrow_datafile::{PageSource, Pages, SourceError, SourceFile, Support, support};
 use furrow_format::boot::field;
-use furrow_format::{BOOT_PAGE, Boot, FileHeader, FileId, Page, PageId, PageType};
+use furrow_format::{BOOT_PAGE, Boot, FileHeader, FileId, Page, PageType};
 use furrow_messages::Message;
-use std::collections::{BTreeMap, HashMap};
-
-/// Most findings that are listed for one table: SQL Server lists all, with and without ALL_ERRORMSGS.
-const LISTED_PER_TABLE: usize = 100_000;
+use std::collections::BTreeMap;
 
 /// Why a check could not be done.
 #[derive(Debug, thiserror::Error)]
@@ -155,6 +153,7 @@ pub(crate) fn examine(
     let mut findings = Findings::default();
     let maps = Maps::read(&library, &files);
     let plan = Plan::read(&library, &mut findings);
+    findings.keep_scope(options.scope, |group| plan.files_of_group(group));
     if !options.partial {
         all_files(&plan)?;
     }
@@ -170,18 +169,16 @@ pub(crate) fn examine(
         given => given,
     };
     let gatherer = Gatherer::new(scratch, options.memory_bytes, workers);
-    let (facts, watch, mut seen) = crate::scan::scan(&shared, workers, gatherer)?;
-    findings.list.append(&mut seen.list);
-    let matcher = Matcher::new(&shared, &library, &facts, options.counts);
-    let (mut matched, counts) = matcher.run();
-    findings.list.append(&mut matched.list);
+    let (facts, watch, findings) = crate::scan::scan(&shared, workers, gatherer, findings)?;
+    let matcher = Matcher::new(&shared, &library, (&facts, findings), options.counts);
+    let (findings, counts) = matcher.run();
     if shared.is_stopped() {
         return Err(CheckError::Cancelled);
     }
     if let Some(failure) = watch.failure() {
         return Err(CheckError::Scratch(failure));
     }
-    let report = report_of(&shared, &facts, options, findings);
+    let report = report_of(&shared, &facts, findings);
     look(&mut Seen {
         shared: &shared,
         library: &library,
@@ -215,7 +212,8 @@ pub(crate) fn examine_base(
         given => given,
     };
     let gatherer = Gatherer::new(scratch, options.memory_bytes, workers);
-    let (facts, watch, _seen) = crate::scan::scan(&shared, workers, gatherer)?;
+    let findings = Findings::default();
+    let (facts, watch, _) = crate::scan::scan(&shared, workers, gatherer, findings)?;
     if shared.is_stopped() {
         return Err(CheckError::Cancelled);
     }
@@ -227,27 +225,13 @@ pub(crate) fn examine_base(
 }
 
 /// Builds the report for the caller from the findings of a check.
-fn report_of(
-    shared: &Shared<'_>,
-    facts: &Facts,
-    options: &Options,
-    mut findings: Findings,
-) -> Report {
-    findings.list.retain(|finding| match options.scope {
-        Scope::Database => true,
-        Scope::Object(id) => finding.subject.as_ref().is_some_and(|s| s.object_id == id),
-        Scope::Filegroup(group) => {
-            let of_group = |page: PageId| shared.plan.group_of(page.file) == Some(group);
-            finding.page.is_some_and(of_group)
-        }
-        Scope::Catalog => finding.number() == CATALOG,
-    });
+fn report_of(shared: &Shared<'_>, facts: &Facts, findings: Findings) -> Report {
     let free = shared
         .files
         .iter()
         .map(|file| (file.id.0, free_extents(shared.maps, file)));
     Report {
-        findings: settle(findings.list, LISTED_PER_TABLE),
+        findings: findings.listing(),
         pages_checked: facts.pages_checked,
         tables: shared.plan.user_tables(),
         rows: shared
@@ -333,77 +317,4 @@ fn free_extents(maps: &Maps, file: &SourceFile) -> u64 {
         maps.gam(first) == Some(true)
     });
     extents.count() as u64
-}
-
-/// The message of rows of the catalog that contradict each other.
-const CATALOG: u32 = 8992;
-
-/// The message of a file that is shorter than its header says.
-const CUT_OFF: u32 = 5125;
-
-/// In order of tables and pages, each finding once, at most so many of a table. Files that are cut off come
-/// first: they are why everything else is missing.
-fn settle(mut list: Vec<Finding>, most: usize) -> Vec<Finding> {
-    let object = |finding: &Finding| finding.subject.as_ref().map(|s| (s.object_id, s.index_id));
-    list.sort_by_key(|finding| {
-        let number = finding.number();
-        (number != CUT_OFF, object(finding), finding.page, number)
-    });
-    list.dedup();
-    let mut listed: HashMap<Option<i32>, usize> = HashMap::new();
-    let mut rest: BTreeMap<Option<i32>, Finding> = BTreeMap::new();
-    let mut kept = Vec::with_capacity(list.len().min(10_000));
-    for finding in list {
-        let object = finding.subject.as_ref().map(|s| s.object_id);
-        let count = listed.entry(object).or_default();
-        *count += 1;
-        if *count <= most {
-            kept.push(finding);
-        } else if let Some(left_out) = rest.get_mut(&object) {
-            left_out.errors += finding.errors;
-        } else {
-            rest.insert(object, finding);
-        }
-    }
-    for mut left_out in rest.into_values() {
-        left_out.means = format!(
-            "{} more errors are counted, but not listed: each table lists {most} findings.",
-            left_out.errors
-        );
-        left_out.message = Message::custom(REST, 16, 1, &left_out.means);
-        kept.push(left_out);
-    }
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_a_table_does_not_list_is_counted() {
-        let of_page = |page| Finding {
-            message: Message::custom(50_000, 16, 1, "wrong"),
-            page: Some(PageId {
-                file: FileId(1),
-                page: furrow_format::PageNo(page),
-            }),
-            subject: None,
-            means: String::new(),
-            errors: 1,
-        };
-        let all: Vec<Finding> = (0..10).map(of_page).collect();
-        let whole = settle(all.clone(), 10);
-        assert!(whole.iter().all(|f| !f.is_rest()));
-        let cut = settle(all, 4);
-        let report = Report {
-            findings: cut,
-            ..Report::default()
-        };
-        assert_eq!(report.findings.len(), 5);
-        assert_eq!(report.errors(), 10);
-        let last = report.findings.last().unwrap();
-        assert!(last.is_rest(), "{last}");
-        assert_eq!(last.errors, 6);
-    }
 }

@@ -63,11 +63,30 @@ impl Repair {
 
 /// Findings of allocation: maps, extents and chains of IAM pages.
 const ALLOCATION: &[u32] = &[
-    2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8910, 8946, 8947, 8948, 8968, 8969, 8996,
-    8997, 8998,
+    2575,
+    2576,
+    2577,
+    2579,
+    5125,
+    8903,
+    8904,
+    8905,
+    8906,
+    8910,
+    8946,
+    8947,
+    8948,
+    8968,
+    8969,
+    8996,
+    8997,
+    8998,
+    REST_OF_ALLOCATION,
 ];
 /// Errors that are counted, but not listed. (SQL Server's 8986 says that ALL_ERRORMSGS lists them.)
 pub(crate) const REST: u32 = 40102;
+/// The same of errors of allocation.
+pub(crate) const REST_OF_ALLOCATION: u32 = 40103;
 /// The second message about an error: where the row is that 8951 or 8952 is about.
 const SECOND: &[u32] = &[8955, 8956];
 /// Findings that are repaired without loss wherever they are.
@@ -81,7 +100,7 @@ impl Finding {
 
     /// Whether it stands for errors that are not listed one by one.
     pub fn is_rest(&self) -> bool {
-        self.number() == REST
+        [REST, REST_OF_ALLOCATION].contains(&self.number())
     }
 
     /// The least repair that puts it right.
@@ -92,6 +111,11 @@ impl Finding {
         } else {
             Repair::AllowDataLoss
         }
+    }
+
+    /// The table, if one is known.
+    pub(crate) fn object_id(&self) -> Option<i32> {
+        self.subject.as_ref().map(|subject| subject.object_id)
     }
 
     /// SQL Server's message number.
@@ -120,23 +144,4 @@ pub(crate) fn errors_of(number: u32) -> u64 {
 /// A page as an argument of a message.
 pub(crate) fn page(id: PageId) -> Arg {
     Arg::page(id.file.0, id.page.0)
-}
-
-/// Findings as they come up.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    pub(crate) list: Vec<Finding>,
-}
-
-impl Findings {
-    /// A finding that no table is known for.
-    pub(crate) fn plain(&mut self, number: u32, at: Option<PageId>, args: &[Arg], means: String) {
-        self.list.push(Finding {
-            message: Message::new(number, args),
-            page: at,
-            subject: None,
-            means,
-            errors: 1,
-        });
-    }
 }

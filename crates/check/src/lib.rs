@@ -36,6 +36,7 @@ mod buckets;
 mod examine;
 mod facts;
 mod finding;
+mod findings;
 mod foreign;
 mod hash;
 mod maps;

@@ -1,6 +1,6 @@
 //! The allocation maps of all files, in memory: 1/8,000 of the database.
 
-use furrow_datafile::{Pages, SourceFile, map_page};
+use furrow_datafile::{Pages, SourceFile, map_page, required_type};
 use furrow_format::{
     Bitmap, EXTENT_PAGES, FileId, GAM_INTERVAL, PFS_INTERVAL, PageBuf, PageId, PageNo, Pfs,
     PfsByte, gam_page_of, pfs_index_of, pfs_page_of, sgam_page_of,
@@ -77,6 +77,13 @@ impl Maps {
             Some(byte) => byte.is_allocated(),
             None => self.gam(id) != Some(true),
         }
+    }
+
+    /// Whether any page of an extent counts as allocated, or has a fixed place.
+    pub(crate) fn is_extent_in_use(&self, id: PageId) -> bool {
+        let first = id.page.0 / EXTENT_PAGES * EXTENT_PAGES;
+        let mut pages = (0..EXTENT_PAGES).map(|at| page_at(id.file, first.saturating_add(at)));
+        pages.any(|page| self.is_in_use(page) || required_type(page).is_some())
     }
 
     /// The bit of an extent in the GAM.

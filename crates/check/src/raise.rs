@@ -1,6 +1,7 @@
 //! Findings about a unit of the plan: its table and index are named.
 
-use crate::finding::{Finding, Findings, errors_of, page};
+use crate::finding::{Finding, errors_of, page};
+use crate::findings::Findings;
 use crate::plan::Plan;
 use furrow_format::PageId;
 use furrow_messages::{Arg, Message};
@@ -29,7 +30,7 @@ impl Findings {
         args: &[Arg],
         means: String,
     ) {
-        self.list.push(Finding {
+        self.push(Finding {
             message: Message::new(number, args),
             page: Some(at),
             subject: plan.subject(unit),

@@ -1,7 +1,5 @@
 //! A row that breaks a rule by itself is no partner of an index row. Files that are absent are skipped.
 
-#![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
-
 use furrow_check::{Options, Report, check};
 use furrow_datafile::MemoryFiles;
 use furrow_format::{

@@ -1,6 +1,6 @@
 //! Facts as bytes of a fixed size: how they lie in scratch files.
 
-use super::{ChildFact, ForwardFact, KeyRef, PageFact, TextNode, TextRef};
+use super::{BadPage, ChildFact, ForwardFact, KeyRef, PageFact, TextNode, TextRef, Why};
 use furrow_format::{FileId, PageId, PageNo, RowId};
 
 /// A fact that can be written to a scratch file and found again by its key.
@@ -137,6 +137,52 @@ impl Fact for ChildFact {
 
     fn rebase(&mut self, base: u64) {
         self.key.rebase(base);
+    }
+}
+
+impl Fact for BadPage {
+    type Key = PageId;
+    const BYTES: usize = 15;
+
+    fn key(&self) -> PageId {
+        self.id
+    }
+
+    fn write(&self, to: &mut Vec<u8>) {
+        put_page(to, self.id);
+        match self.why {
+            Why::NotWhole(text) => {
+                to.push(0);
+                to.extend(text.0.to_le_bytes());
+            }
+            Why::OtherPage(actual) => {
+                to.push(1);
+                put_page(to, actual);
+                to.extend([0, 0]);
+            }
+            Why::Unread(text) => {
+                to.push(2);
+                to.extend(text.0.to_le_bytes());
+            }
+        }
+    }
+
+    fn read(from: &[u8]) -> Option<BadPage> {
+        let mut take = Take(from);
+        let (id, kind) = (take.page()?, take.u8()?);
+        let why = match kind {
+            0 => Why::NotWhole(KeyRef(take.u64()?)),
+            1 => Why::OtherPage(take.page()?),
+            _ => Why::Unread(KeyRef(take.u64()?)),
+        };
+        Some(BadPage { id, why })
+    }
+
+    fn rebase(&mut self, base: u64) {
+        match &mut self.why {
+            Why::NotWhole(text) | Why::Unread(text) => text.rebase(base),
+            Why::OtherPage(_) => {}
+        }
     }
 }
 

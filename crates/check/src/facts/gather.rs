@@ -42,6 +42,7 @@ impl Gathered {
         let bytes = self.keys.capacity()
             + bytes_of(&self.pages)
             + bytes_of(&self.children)
+            + bytes_of(&self.bad)
             + bytes_of(&self.stubs)
             + bytes_of(&self.moved)
             + bytes_of(&self.text_refs)
@@ -52,6 +53,7 @@ impl Gathered {
     /// Moves references to keys that now begin at `base`.
     fn rebase(&mut self, base: u64) {
         self.pages.iter_mut().for_each(|page| page.rebase(base));
+        self.bad.iter_mut().for_each(|bad| bad.rebase(base));
         self.children
             .iter_mut()
             .for_each(|child| child.rebase(base));
@@ -79,6 +81,7 @@ impl Gathered {
 struct Runs {
     pages: Vec<Run>,
     children: Vec<Run>,
+    bad: Vec<Run>,
     stubs: Vec<Run>,
     moved: Vec<Run>,
     text_refs: Vec<Run>,
@@ -154,6 +157,7 @@ impl Gatherer {
         from.rebase(base);
         let pages = write_run(file, &mut from.pages);
         let children = write_run(file, &mut from.children);
+        let bad = write_run(file, &mut from.bad);
         let stubs = write_run(file, &mut from.stubs);
         let moved = write_run(file, &mut from.moved);
         let text_refs = write_run(file, &mut from.text_refs);
@@ -161,6 +165,7 @@ impl Gatherer {
         let runs = &mut self.state.lock().runs;
         runs.pages.extend(pages);
         runs.children.extend(children);
+        runs.bad.extend(bad);
         runs.stubs.extend(stubs);
         runs.moved.extend(moved);
         runs.text_refs.extend(text_refs);
@@ -184,11 +189,9 @@ impl Gatherer {
         }
         let mut rest = state.rest;
         rest.iams.sort_unstable_by_key(|iam| iam.id);
-        rest.bad.sort_by_key(|bad| bad.id);
         rest.claimed_twice.sort_unstable();
         let mut facts = Facts {
             iams: std::mem::take(&mut rest.iams),
-            bad: std::mem::take(&mut rest.bad),
             claimed_twice: std::mem::take(&mut rest.claimed_twice),
             pages_checked: rest.pages_checked,
             ..Facts::default()
@@ -197,6 +200,7 @@ impl Gatherer {
             facts.keys = Keys::Memory(rest.keys);
             facts.pages = Sorted::in_memory(rest.pages);
             facts.children = Sorted::in_memory(rest.children);
+            facts.bad = Sorted::in_memory(rest.bad);
             facts.stubs = Sorted::in_memory(rest.stubs);
             facts.moved = Sorted::in_memory(rest.moved);
             facts.text_refs = Sorted::in_memory(rest.text_refs);
@@ -230,6 +234,7 @@ impl Gatherer {
         let (large, small) = ((at_once, large), (at_once, small));
         facts.pages = Sorted::of_runs(file, runs.pages, large, go_on);
         facts.children = Sorted::of_runs(file, runs.children, large, go_on);
+        facts.bad = Sorted::of_runs(file, runs.bad, small, go_on);
         facts.stubs = Sorted::of_runs(file, runs.stubs, small, go_on);
         facts.moved = Sorted::of_runs(file, runs.moved, small, go_on);
         facts.text_refs = Sorted::of_runs(file, runs.text_refs, small, go_on);

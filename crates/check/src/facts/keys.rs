@@ -15,6 +15,8 @@ pub(crate) struct Arena {
 }
 
 const NULL: u16 = u16::MAX;
+/// Bytes of a text that are kept.
+const LONGEST_TEXT: usize = 1000;
 
 impl Arena {
     /// Keeps a key.
@@ -31,6 +33,12 @@ impl Arena {
             place.copy_from_slice(&len.to_le_bytes());
         }
         KeyRef(start as u64 + 1)
+    }
+
+    /// Keeps a text in the place of a key, of a long one its beginning.
+    pub(crate) fn keep_text(&mut self, text: &str) -> KeyRef {
+        let len = text.len().min(LONGEST_TEXT);
+        self.keep(std::iter::once(text.as_bytes().get(..len)))
     }
 
     /// Bytes that it has from the allocator.
@@ -97,6 +105,17 @@ impl Keys {
                 Some(Key(Cow::Owned(bytes)))
             }
         }
+    }
+}
+
+impl Keys {
+    /// A text that was kept in the place of a key.
+    pub(crate) fn text(&self, text: KeyRef) -> String {
+        let kept = self.get(text);
+        let bytes = kept
+            .as_ref()
+            .and_then(|kept| kept.columns().next().flatten());
+        String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
     }
 }
 

@@ -37,7 +37,7 @@ pub(crate) struct Facts {
     pub(crate) text_refs: Sorted<TextRef>,
     pub(crate) text_nodes: Sorted<TextNode>,
     pub(crate) iams: Vec<IamFact>,
-    pub(crate) bad: Vec<BadPage>,
+    pub(crate) bad: Sorted<BadPage>,
     /// First pages of extents that two units claim.
     pub(crate) claimed_twice: Vec<(PageId, u32, u32)>,
     pub(crate) pages_checked: u64,
@@ -60,6 +60,6 @@ impl Facts {
 
     /// Whether a page in use could not be used.
     pub(crate) fn is_bad(&self, id: PageId) -> bool {
-        self.bad.binary_search_by_key(&id, |bad| bad.id).is_ok()
+        self.bad.place(id).is_some()
     }
 }

@@ -75,19 +75,19 @@ pub(crate) struct TextNode {
 }
 
 /// A page in use that is not whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct BadPage {
     pub(crate) id: PageId,
     pub(crate) why: Why,
 }
 
 /// Why a page cannot be used.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Why {
-    /// Checksum or torn bits.
-    NotWhole(String),
+    /// Checksum or torn bits: see [`super::Keys::text`].
+    NotWhole(KeyRef),
     /// It says that it is another page.
     OtherPage(PageId),
-    /// It cannot be read.
-    Unread(String),
+    /// It cannot be read: the same.
+    Unread(KeyRef),
 }

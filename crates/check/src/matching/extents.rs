@@ -258,7 +258,7 @@ impl Matcher<'_> {
     }
 
     fn own_maps(&mut self, at: PageId, means: String) {
-        self.findings.list.push(crate::finding::Finding {
+        self.findings.push(crate::finding::Finding {
             message: Message::custom(OWN_MAPS, 16, 1, &means),
             page: Some(at),
             subject: None,

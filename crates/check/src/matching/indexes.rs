@@ -225,7 +225,7 @@ impl Matcher<'_> {
                 "{more} more rows of {table} {which} index {}: they are counted, but not listed.",
                 index.name
             );
-            self.findings.list.push(Finding {
+            self.findings.push(Finding {
                 message: Message::custom(REST, 16, 1, &means),
                 page: Some(rows.next.map_or(PageId::NONE, |row| row.page)),
                 subject: plan.subject(index.index_unit),

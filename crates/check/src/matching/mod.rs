@@ -16,7 +16,8 @@ mod trees;
 pub(crate) use keys::row_words;
 
 use crate::facts::{ChildFact, Facts};
-use crate::finding::{Findings, page};
+use crate::finding::page;
+use crate::findings::Findings;
 use crate::options::{Depth, Scope};
 use crate::scan::Shared;
 use bits::BitSet;
@@ -51,14 +52,14 @@ impl<'a> Matcher<'a> {
     pub(crate) fn new(
         shared: &'a Shared<'a>,
         library: &'a Pages<'a>,
-        facts: &'a Facts,
+        (facts, findings): (&'a Facts, Findings),
         counts: bool,
     ) -> Matcher<'a> {
         Matcher {
             shared,
             library,
             facts,
-            findings: Findings::default(),
+            findings,
             counts,
             singles: HashMap::new(),
             iam_pages: facts.iams.iter().map(|iam| iam.id).collect(),
@@ -69,7 +70,7 @@ impl<'a> Matcher<'a> {
         }
     }
 
-    /// Matches everything.
+    /// Matches everything: the findings before and now, and counts that are wrong.
     pub(crate) fn run(mut self) -> (Findings, Vec<(u32, usize, i64)>) {
         let always = [
             Self::match_files,

@@ -3,21 +3,25 @@
 use super::Matcher;
 use crate::facts::{BadPage, ChildFact, PageFact, Why};
 use crate::finding::page;
+use crate::findings::LISTED;
 use crate::plan::NO_UNIT;
 use furrow_format::{BOOT_PAGE, PageId, fixed_page_type};
 use std::collections::HashMap;
+
+/// Pages that could not be used of which the rows are named, the first ones: more are not listed.
+const NAMED_ROWS: usize = LISTED;
 
 impl Matcher<'_> {
     /// Pages that are not whole, now that it is known whose they are.
     pub(super) fn match_bad_pages(&mut self) {
         let facts = self.facts;
-        for bad in &facts.bad {
+        for bad in facts.bad.iter() {
             let unit = self.owner(bad.id).unwrap_or(NO_UNIT);
             self.maimed.insert(unit);
             match fixed_page_type(bad.id.page) {
-                Some(_) => self.bad_map(bad),
-                None if bad.id == BOOT_PAGE => self.bad_map(bad),
-                None => self.bad_page(bad, unit),
+                Some(_) => self.bad_map(&bad),
+                None if bad.id == BOOT_PAGE => self.bad_map(&bad),
+                None => self.bad_page(&bad, unit),
             }
         }
     }
@@ -44,6 +48,7 @@ impl Matcher<'_> {
         let id = bad.id;
         match &bad.why {
             Why::NotWhole(fault) => {
+                let fault = self.facts.keys.text(*fault);
                 let means = format!(
                     "Page {id} was changed after it was written, or half written: {fault}."
                 );
@@ -61,6 +66,7 @@ impl Matcher<'_> {
                 self.of_unit((8909, unit), id, &args, means);
             }
             Why::Unread(error) => {
+                let error = self.facts.keys.text(*error);
                 let means = format!("The device does not give page {id}: {error}.");
                 let args = [page(id), "SH".into(), error.as_str().into()];
                 self.findings
@@ -93,7 +99,10 @@ impl Matcher<'_> {
         let facts = self.facts;
         let entries = self.entries.get_or_insert_with(|| {
             let mut entries = HashMap::new();
-            for child in facts.children.iter().filter(|c| facts.is_bad(c.child)) {
+            let end = facts.bad.at(NAMED_ROWS).map(|bad| bad.id);
+            let named = |child: &ChildFact| end.is_none_or(|end| child.child < end);
+            let children = facts.children.iter().filter(named);
+            for child in children.filter(|child| facts.is_bad(child.child)) {
                 entries.entry(child.child).or_insert(child);
             }
             entries

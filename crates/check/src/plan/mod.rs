@@ -9,7 +9,8 @@ pub(crate) use types::{
     ColumnPlan, IndexMatch, KeyPlan, LevelPlan, NO_UNIT, Origin, Plan, RowsetPlan, UnitPlan,
 };
 
-use crate::finding::{Findings, Subject};
+use crate::finding::Subject;
+use crate::findings::Findings;
 use furrow_datafile::Pages;
 use furrow_datafile::{Database, MdfError};
 use furrow_format::catalog::{
@@ -180,6 +181,12 @@ impl Plan {
     /// The filegroup of a data file.
     pub(crate) fn group_of(&self, file: FileId) -> Option<u16> {
         self.groups.get(&file).copied()
+    }
+
+    /// The data files of a filegroup.
+    pub(crate) fn files_of_group(&self, group: u16) -> BTreeSet<u16> {
+        let files = self.groups.iter().filter(|(_, of)| **of == group);
+        files.map(|(file, _)| file.0).collect()
     }
 
     /// The rows of a unit.

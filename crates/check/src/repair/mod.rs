@@ -39,7 +39,7 @@ pub use catalog::{BASE_PLACES, Foundation, compute_foundation};
 pub use state::{Identity, Loss};
 
 use crate::examine::{CheckError, Seen, examine};
-use crate::finding::{Finding, Subject};
+use crate::finding::{Finding, REST_OF_ALLOCATION, Subject};
 use crate::options::Options;
 use crate::{Listener, Scratch};
 use furrow_datafile::PageSource;
@@ -52,8 +52,26 @@ const PASSES: usize = 8;
 
 /// Findings that do not concern rows: maps and counts are written in any case.
 const NO_ROWS: &[u32] = &[
-    2508, 2575, 2576, 2577, 2579, 5125, 8903, 8904, 8905, 8906, 8914, 8946, 8947, 8948, 8968, 8969,
-    8996, 8998, 40101,
+    2508,
+    2575,
+    2576,
+    2577,
+    2579,
+    5125,
+    8903,
+    8904,
+    8905,
+    8906,
+    8914,
+    8946,
+    8947,
+    8948,
+    8968,
+    8969,
+    8996,
+    8998,
+    40101,
+    REST_OF_ALLOCATION,
 ];
 
 /// Findings of pages that cannot be read, or are not what they should be.

@@ -200,7 +200,7 @@ impl State<'_> {
 
     /// Pages of a unit that cannot be read are given up.
     pub(super) fn note_bad_pages(&mut self, unit: u32) {
-        for bad in &self.facts.bad {
+        for bad in self.facts.bad.iter() {
             let file = self.shared.maps.file_index(bad.id.file);
             let owner = file.and_then(|file| {
                 self.shared

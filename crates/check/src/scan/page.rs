@@ -28,7 +28,7 @@ impl Worker<'_> {
                 self.facts.pages_checked += 1;
                 let why = match fault {
                     PageFault::PageId { actual, .. } => Why::OtherPage(actual),
-                    other => Why::NotWhole(other.to_string()),
+                    other => Why::NotWhole(self.facts.keys.keep_text(&other.to_string())),
                 };
                 self.facts.bad.push(BadPage { id, why });
                 return;

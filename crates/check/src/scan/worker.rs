@@ -2,7 +2,7 @@
 
 use crate::buckets::Buckets;
 use crate::facts::Gathered;
-use crate::finding::Findings;
+use crate::findings::Findings;
 use crate::maps::Maps;
 use crate::options::{Depth, Options, Scope};
 use crate::plan::{IndexMatch, NO_UNIT, Plan, UnitPlan};
@@ -131,10 +131,10 @@ impl<'s> Shared<'s> {
         !self.is_stopped()
     }
 
-    /// Whether the extent of a page is to be read.
+    /// Whether the extent of a page is to be read: no page of a free one is judged.
     pub(super) fn is_wanted(&self, id: PageId) -> bool {
-        let file = self.maps.file_index(id.file);
-        file.is_none_or(|file| self.wanted.has(file, id.page.0 / EXTENT_PAGES))
+        let (file, extent) = (self.maps.file_index(id.file), id.page.0 / EXTENT_PAGES);
+        file.is_none_or(|file| self.wanted.has(file, extent)) && self.maps.is_extent_in_use(id)
     }
 
     /// Whether findings about a unit are wanted.
