@@ -69,7 +69,7 @@ pub use robust::{
     MEDIAN_COVERAGE, MedianInterval, RobustTwin, hodges_lehmann, median_interval,
     order_statistic_coverage, sign_flip_floor, sign_flip_p,
 };
-pub use sample::{cv_interval, mad_scaled, mean, median, quantile, std_dev};
+pub use sample::{cv_interval, geometric_mean, mad_scaled, mean, median, quantile, std_dev};
 pub use steady::mser5;
 pub use stream::Stream;
 pub use usl::{Usl, UslRefusal, fit_usl};
