@@ -118,6 +118,7 @@ fn explain(
         hold_against(&mut found, ceiling.as_ref());
     }
     name_closer(&mut found, slower, faster);
+    found.evidence_against.extend(more_sessions(loss, change));
     let possible = outside::possible_neighbour(&runs, change, cpus, names);
     found.evidence_against.extend(possible);
     found
@@ -133,6 +134,15 @@ fn no_blocks(names: (&str, &str)) -> Attribution {
         ),
         ..Attribution::default()
     }
+}
+
+/// What is held against a cause where more sessions together did more, although each piece of work took
+/// longer.
+fn more_sessions(loss: Option<f64>, change: f64) -> Option<String> {
+    let text = "the levels have different numbers of sessions: this is why a piece of work takes longer, not \
+                why more of them are done at a time";
+    loss.is_some_and(|loss| loss < 0.0 && change > 0.0)
+        .then(|| text.to_owned())
 }
 
 /// Runs of the baseline, and of a level.
@@ -245,6 +255,16 @@ mod tests {
         assert_eq!(found.confidence, Confidence::Unknown);
         let text = "the elapsed time: 10.0 s at 1, 11.2 s at 8 in these blocks";
         assert_eq!(found.evidence_against, [text]);
+    }
+
+    #[test]
+    fn the_cause_of_longer_pieces_is_not_that_of_more_of_them() {
+        // 32 users do 4.9 times as much as one, and each of their transactions takes 52 ms longer.
+        let text = more_sessions(Some(-4.9_f64.ln()), 52.4).unwrap();
+        assert!(text.contains("not why more of them are done"), "{text}");
+        assert_eq!(more_sessions(Some(0.1), 52.4), None);
+        assert_eq!(more_sessions(Some(-0.1), -1.0), None);
+        assert_eq!(more_sessions(None, 52.4), None);
     }
 
     #[test]
