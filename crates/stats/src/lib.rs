@@ -9,10 +9,10 @@
 //! 1. Ratios are differences of natural logarithms; a percentage is `100 (exp(d) - 1)` and is computed only
 //!    at the very end.
 //! 2. The number of replicates is the number of runs, never of connections, statements or seconds.
-//! 3. No value is left out. A missing run is met by least squares on the additive model; an outlier is
 //! 3. No value is left out. A missing run is handled by least squares on the additive model. An outlier is
 //!    labelled, and the robust comparison shows whether it matters.
 //! 4. All random draws come from a [`Stream`] with a seed: the same runs give the same
+//!    digits.
 //!
 //! Proofs, by the invariant's number: 1, 2: `TwoWay` takes one logarithm for each run;
 //! `a_full_table_gives_the_textbook_formulas`. 3:
@@ -29,7 +29,8 @@
 //! 4. [`knee`]: the smallest level that is as good as the best one, and how certain that is.
 //! 5. [`noise`]: whether the machine is fit for the test (A against A'), whether it drifted, which runs are
 //!    outliers.
-//! 6. [`power`]: the effect that this many blocks could have detected, and how many more would detect it.
+//! 6. [`normality`]: whether the residuals are those of a normal law, which the intervals suppose.
+//! 7. [`power`]: the effect that this many blocks could have detected, and how many more would detect it.
 //!
 //! # What can fail
 //! [`StatsError`]: too few runs, a response without a logarithm, a design in which two levels are not
@@ -45,6 +46,7 @@ mod linear;
 mod model;
 mod multiple;
 pub mod noise;
+mod normality;
 pub mod power;
 pub mod queue;
 mod race;
@@ -63,13 +65,14 @@ pub use dunnett::{Dunnett, dunnett_critical, dunnett_p};
 pub use error::StatsError;
 pub use model::{Estimate, Table, TwoWay};
 pub use multiple::{holm, westfall_young};
+pub use normality::{Furthest, Normality, normality};
 pub use race::{Standing, cells_to_drop, race};
 pub use ratio::{ReplicationPlan, fieller, kalibera_jones};
 pub use robust::{
     MEDIAN_COVERAGE, MedianInterval, RobustTwin, hodges_lehmann, median_interval,
     order_statistic_coverage, sign_flip_floor, sign_flip_p,
 };
-pub use sample::{cv_interval, mad_scaled, mean, median, quantile, std_dev};
+pub use sample::{cv_interval, geometric_mean, mad_scaled, mean, median, quantile, std_dev};
 pub use steady::mser5;
 pub use stream::Stream;
 pub use usl::{Usl, UslRefusal, fit_usl};

@@ -126,6 +126,8 @@ pub struct TwoWay {
     residuals: Vec<Option<f64>>,
     /// Place of each arm among the fitted columns.
     columns: Vec<Option<usize>>,
+    /// Place of each block among those that have runs; the first one has no column.
+    block_columns: Vec<Option<usize>>,
     unscaled: Symmetric,
     rss: f64,
     nu: f64,
@@ -167,20 +169,22 @@ impl TwoWay {
             block_effects: vec![0.0; blocks],
             residuals: vec![None; arms * blocks],
             columns,
+            block_columns,
             unscaled,
             rss: 0.0,
             nu: (n - rank) as f64,
             spread: Spread::of(&[], 0.0),
         };
-        model.settle(table, &solution, &block_columns);
+        model.settle(table, &solution);
         model.spread = model.spread_of_arms();
         Ok(model)
     }
 
     /// Moves block effects to mean zero and takes residuals.
-    fn settle(&mut self, table: &Table, solution: &[f64], block_columns: &[Option<usize>]) {
+    fn settle(&mut self, table: &Table, solution: &[f64]) {
         let first = self.columns.iter().flatten().count();
-        let raw: Vec<Option<f64>> = block_columns
+        let raw: Vec<Option<f64>> = self
+            .block_columns
             .iter()
             .map(|&place| place.map(|p| if p == 0 { 0.0 } else { solution[first + p - 1] }))
             .collect();
@@ -272,6 +276,19 @@ impl TwoWay {
     /// What the model leaves unexplained of a run.
     pub fn residual(&self, arm: usize, block: usize) -> Option<f64> {
         self.residuals[arm * self.blocks + block]
+    }
+
+    /// The part of a run's own value in what the model fits to it: 1 where no other run has a say.
+    pub fn leverage(&self, arm: usize, block: usize) -> Option<f64> {
+        self.residual(arm, block)?;
+        let column = self.columns[arm]?;
+        let own = self.unscaled.at(column, column);
+        let place = self.block_columns[block]?;
+        if place == 0 {
+            return Some(own);
+        }
+        let other = self.columns.iter().flatten().count() + place - 1;
+        Some(own + 2.0 * self.unscaled.at(column, other) + self.unscaled.at(other, other))
     }
 
     /// The variance of the noise; its root is close to the CV of a run.
@@ -399,6 +416,10 @@ mod tests {
             }
         }
         assert_eq!(model.nu(), 20.0);
+        let leverage = (k + b - 1) as f64 / (k * b) as f64;
+        for (arm, block) in [(0, 0), (2, 3)] {
+            assert!((model.leverage(arm, block).unwrap() - leverage).abs() < 1e-10);
+        }
         assert!((model.variance() - rss / 20.0).abs() < 1e-12);
         let contrast = model.common_contrast(&[(3, 1.0), (0, -1.0)]).unwrap();
         assert!((contrast.value - (row(3) - row(0))).abs() < 1e-10);

@@ -11,6 +11,13 @@ pub fn mean(values: &[f64]) -> f64 {
     }
 }
 
+/// The geometric mean; `None` for an empty sample, and where a value is not above 0.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let is_defined = !values.is_empty() && values.iter().all(|&value| value > 0.0);
+    let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+    is_defined.then(|| mean(&logs).exp())
+}
+
 /// The standard deviation with divisor n - 1; 0 below two values.
 pub fn std_dev(values: &[f64]) -> f64 {
     if values.len() < 2 {

@@ -5,8 +5,8 @@ use crate::workloads::load::Worked;
 use crate::workloads::paired;
 use furrow_disks::volume::ArrayFigures;
 use furrow_lab::results::{
-    Chart, Curve, Figure, FileRole, Interval, Panel, Point, Published, Results, Run, Section,
-    SheetTable,
+    Bounds, Chart, Curve, Figure, FileRole, Interval, Panel, Point, Published, Results, Run,
+    Section, SheetTable,
 };
 use furrow_stats::mean;
 use serde::{Deserialize, Serialize};
@@ -380,6 +380,7 @@ fn in_flight(cells: &[CellMeans]) -> Chart {
                 .to_owned(),
         x: "data files".to_owned(),
         y: "KB under way".to_owned(),
+        bounds: Bounds::Interval,
         x_by_powers: true,
         panels: vec![Panel {
             curves,

@@ -12,7 +12,7 @@ use furrow_io::{Access, AlignedBuf, Fill, IoError, Open, Volume, thread};
 use furrow_lab::experiment::{RunContext, StepError};
 use furrow_lab::journal::{CeilingProbe, History, Kind};
 use furrow_lab::plan::PlannedRun;
-use furrow_lab::results::{Ceiling, Run};
+use furrow_lab::results::Ceiling;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -241,22 +241,8 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// The rate of a run that runs into a bound, MB/s; `files` is its number of data files.
-fn used((name, of): (&str, Option<u64>), run: &Run, files: Option<u64>) -> Option<f64> {
-    let figure = |wanted: &str| {
-        let found = run.figures.iter().find(|figure| figure.name == wanted);
-        found.map(|figure| figure.value)
-    };
-    let is = |wanted: &str| run.extra.get(wanted).and_then(|value| value.as_str()) == Some(name);
-    match name {
-        READING => figure(super::RATE).filter(|_| of == files),
-        WRITING_ONE | WRITING_SEVERAL => figure(super::WRITTEN).filter(|_| is(super::WRITES_TO)),
-        _ => figure(super::RATE).filter(|_| is(super::COMPRESSES_BY)),
-    }
-}
-
-/// Every bound with the run that came closest to it.
-pub(super) fn ceilings(history: &History) -> Vec<Ceiling> {
+/// Every bound as it was measured, without its use.
+pub(super) fn measured(history: &History) -> Vec<Ceiling> {
     let planned = history.plan.runs();
     let files_of = |id: u32| {
         let run = planned.iter().find(|run| run.id == id)?;
@@ -277,17 +263,16 @@ pub(super) fn ceilings(history: &History) -> Vec<Ceiling> {
     let ceiling = |of: &(String, Option<u64>)| {
         let probes = history.ceilings.iter().filter(|found| bound(found) == *of);
         let probes: Vec<&CeilingProbe> = probes.map(|(_, probe)| probe).collect();
-        let best = probes
-            .iter()
-            .map(|probe| probe.bytes_per_s)
-            .fold(0.0, f64::max);
-        let runs = history.runs.values().filter_map(|run| run.record.as_ref());
-        let rates = runs.filter_map(|run| {
-            let rate = used((&of.0, of.1), run, files_of(run.id))?;
-            Some((rate, run.level.clone()))
-        });
-        let closest = rates.max_by(|a, b| a.0.total_cmp(&b.0));
-        let writers = probes.iter().map(|probe| probe.writers).max().unwrap_or(1);
+        let rates = probes.iter().map(|probe| probe.bytes_per_s);
+        let best = rates.fold(0.0, f64::max);
+        let threads = match probes.iter().map(|probe| probe.writers).max() {
+            None | Some(0 | 1) => "1 thread".to_owned(),
+            Some(writers) => format!("{writers} threads"),
+        };
+        let often = match probes.len() {
+            1 => "measured once".to_owned(),
+            n => format!("the best of {n} measurements"),
+        };
         Ceiling {
             name: match of.0.as_str() {
                 READING => reading_of(of.1),
@@ -295,12 +280,8 @@ pub(super) fn ceilings(history: &History) -> Vec<Ceiling> {
             },
             unit: "MB/s".to_owned(),
             limit: (best > 0.0).then_some(best / MIB),
-            used: closest.as_ref().map(|(rate, _)| *rate),
-            level: closest.map(|(_, level)| level).unwrap_or_default(),
-            note: format!(
-                "{writers} threads, 1 MB at a time, without an engine; the best of {} measurements",
-                probes.len()
-            ),
+            note: format!("{threads}, 1 MB at a time, without an engine; {often}"),
+            ..Ceiling::default()
         }
     };
     bounds.iter().map(ceiling).collect()
@@ -309,20 +290,14 @@ pub(super) fn ceilings(history: &History) -> Vec<Ceiling> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backup::section::row;
     use crate::workloads::ceilings::tests::history_of;
     use furrow_lab::design::Factor;
-    use furrow_lab::journal::{Event, Outcome};
+    use furrow_lab::journal::Event;
     use furrow_lab::plan::Plan;
-    use furrow_lab::results::{Figure, Results};
 
     #[test]
-    fn a_level_is_held_against_the_reading_of_as_many_files() {
-        let factors = vec![
-            Factor::counts("stripes", &[1]),
-            Factor::counts(FILES, &[1, 8]),
-        ];
-        let plan = Plan::new("t", "t?", factors, 1);
+    fn reading_each_number_of_files_is_measured_once_in_a_block() {
+        let plan = Plan::new("t", "t?", vec![Factor::counts(FILES, &[1, 8])], 1);
         let planned = plan.runs();
         let of = |block: u32, files: u64| {
             let mut mine = planned.iter().filter(|run| run.block == block);
@@ -330,59 +305,26 @@ mod tests {
             found.unwrap()
         };
         let mut history = history_of(plan.clone());
-        let mut results = Results::default();
-        // One reader reads 100 MB/s, eight of them 700; the backups reach 90 and 140.
-        for (files, limit, reached) in [(1, 100.0, 90.0), (8, 700.0, 140.0)] {
-            let run = of(1, files).id;
+        for files in [1, 8] {
             let probe = CeilingProbe {
                 name: READING.to_owned(),
                 write_bytes: STEP as u64,
                 writers: files as u32,
-                bytes_per_s: limit * MIB,
+                bytes_per_s: MIB,
             };
+            let run = of(1, files).id;
             history.take(1, &Event::Ceiling { run, probe });
-            let record = Run {
-                id: run,
-                level: files.to_string(),
-                cell: [(FILES.to_owned(), files.to_string())].into(),
-                figures: vec![Figure::higher(crate::backup::RATE, "MB/s", reached)],
-                ..Run::default()
-            };
-            results.runs.push(record.clone());
-            let metric = Event::Metric {
-                run,
-                attempt: 1,
-                record: Box::new(record),
-            };
-            let end = Event::RunEnd {
-                run,
-                attempt: 1,
-                outcome: Outcome::Done,
-                reason: String::new(),
-            };
-            history.take(2, &metric);
-            history.take(3, &end);
         }
-        let found = ceilings(&history);
-        let figures = |ceiling: &Ceiling| (ceiling.limit, ceiling.used, ceiling.level.clone());
-        assert_eq!(found.len(), 2);
-        assert_eq!(found[0].name, "reading 1 data file");
-        assert_eq!(
-            figures(&found[0]),
-            (Some(100.0), Some(90.0), "1".to_owned())
-        );
-        assert_eq!(found[1].name, "reading 8 data files");
-        assert_eq!(
-            figures(&found[1]),
-            (Some(700.0), Some(140.0), "8".to_owned())
-        );
-        results.ceilings = found;
-        let shares = |level: &str| row(&results, level).unwrap().shares;
-        assert_eq!(shares("1"), [("reading 1 data file".to_owned(), 0.9)]);
-        assert_eq!(shares("8"), [("reading 8 data files".to_owned(), 0.2)]);
-        // Each number of files is measured once in a block.
         let is_measured = |block, files| is_measured(READING, of(block, files), &history);
         assert!(is_measured(1, 1) && is_measured(1, 8));
         assert!(!is_measured(2, 1) && !is_measured(2, 8));
+        let notes: Vec<String> = measured(&history).into_iter().map(|c| c.note).collect();
+        assert_eq!(
+            notes,
+            [
+                "1 thread, 1 MB at a time, without an engine; measured once",
+                "8 threads, 1 MB at a time, without an engine; measured once"
+            ]
+        );
     }
 }

@@ -27,6 +27,7 @@ mod published;
 mod section;
 #[cfg(test)]
 mod tests;
+mod uses;
 
 pub use options::{Devices, Options, Setting, Throttle, Typed};
 
@@ -47,13 +48,8 @@ use furrow_lab::size::size_text;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use uses::{COMPRESSES_BY, RATE, WRITES_TO, WRITTEN};
 
-/// Names of figures.
-const RATE: &str = "backed up";
-const WRITTEN: &str = "written";
-/// Records of a run: the bounds that it runs into.
-const WRITES_TO: &str = "writes to";
-const COMPRESSES_BY: &str = "compresses by";
 const MIB: f64 = 1024.0 * 1024.0;
 /// Megabytes a second that a run is thought to back up before one has been seen.
 const ASSUMED_MB_S: f64 = 200.0;
@@ -336,7 +332,11 @@ impl Experiment for Backup {
     }
 
     fn ceilings(&self, history: &History) -> Vec<Ceiling> {
-        bounds::ceilings(history)
+        uses::ceilings(history)
+    }
+
+    fn limit_of(&self, level: &str, history: &History) -> Option<Ceiling> {
+        uses::limit_of(level, history)
     }
 
     fn published(&self, results: &Results) -> Option<Published> {

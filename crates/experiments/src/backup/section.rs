@@ -1,67 +1,8 @@
 //! Which of reading, compressing and writing limits the backup with the highest rate, and by how much.
 
-use super::bounds::{FILES, reading_of};
 use super::options::{Options, Throttle};
-use super::{COMPRESSES_BY, RATE, WRITES_TO, WRITTEN};
-use furrow_lab::results::{Results, Run, Section, SheetTable};
-use furrow_stats::mean;
-
-/// A share of a bound from which on it counts as the limit.
-const LIMIT: f64 = 0.85;
-
-/// A level by its runs: its rate, and its share of each bound that it runs into.
-pub(super) struct Row {
-    level: String,
-    rate: f64,
-    /// Whether its backups are files: NUL keeps none.
-    has_files: bool,
-    pub(super) shares: Vec<(String, f64)>,
-}
-
-fn figure(runs: &[&Run], name: &str) -> Option<f64> {
-    let values: Vec<f64> = runs
-        .iter()
-        .filter_map(|run| run.figures.iter().find(|figure| figure.name == name))
-        .map(|figure| figure.value)
-        .collect();
-    (!values.is_empty()).then(|| mean(&values))
-}
-
-/// The row of a level; `None` without a good run.
-pub(super) fn row(results: &Results, level: &str) -> Option<Row> {
-    let runs: Vec<&Run> = results.good_runs(level).collect();
-    let first = runs.first()?;
-    let rate = figure(&runs, RATE)?;
-    let limit = |name: &str| {
-        let ceiling = results
-            .ceilings
-            .iter()
-            .find(|ceiling| ceiling.name == name)?;
-        ceiling.limit.filter(|limit| *limit > 0.0)
-    };
-    let mut shares = Vec::new();
-    let reading = reading_of(first.cell.get(FILES).and_then(|files| files.parse().ok()));
-    if let Some(limit) = limit(&reading) {
-        shares.push((reading, rate / limit));
-    }
-    for (record, of) in [
-        (COMPRESSES_BY, Some(rate)),
-        (WRITES_TO, figure(&runs, WRITTEN)),
-    ] {
-        let name = first.extra.get(record).and_then(|value| value.as_str());
-        if let (Some(name), Some(of)) = (name, of)
-            && let Some(limit) = limit(name)
-        {
-            shares.push((name.to_owned(), of / limit));
-        }
-    }
-    Some(Row {
-        level: level.to_owned(),
-        rate,
-        has_files: first.extra.contains_key(WRITES_TO),
-        shares,
-    })
-}
+use super::uses::{Row, row};
+use furrow_lab::results::{Ceiling, Results, Run, Section, SheetTable};
 
 /// The row with the highest mean rate, of those that write files where there are any.
 fn best_of(rows: &[Row]) -> Option<&Row> {
@@ -73,26 +14,31 @@ fn best_of(rows: &[Row]) -> Option<&Row> {
 /// What limits the level with the highest mean rate, which is not always one that is shown to be faster.
 fn limited(best: &Row) -> String {
     let highest = format!("The highest mean ({}) is {:.0} MB/s", best.level, best.rate);
-    let closest = best.shares.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    match closest.map(|(name, share)| (name, *share, 100.0 * share)) {
-        Some((name, share, percent)) if share > 1.0 => format!(
+    let Some((closest, share)) = best.closest().and_then(|c| Some((c, c.share()?))) else {
+        return format!("{highest}.");
+    };
+    let (name, percent) = (&closest.name, 100.0 * share);
+    match closest.is_reached() {
+        true if share > 1.0 => format!(
             "{highest}; its limit is {name}: {percent:.0}% of what it did when it was measured; while the \
              engine ran it did more."
         ),
-        Some((name, share, percent)) if share >= LIMIT => format!(
+        true => format!(
             "{highest}; its limit is {name}: {percent:.0}% of what this machine does without an engine."
         ),
-        Some((name, _, percent)) => format!(
+        false => format!(
             "{highest} and reaches no bound: it is closest to {name}, with {percent:.0}% of it."
         ),
-        None => format!("{highest}."),
     }
 }
 
 pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     let levels = results.levels.iter();
     let rows: Vec<Row> = levels
-        .filter_map(|level| row(results, &level.level))
+        .filter_map(|level| {
+            let runs: Vec<&Run> = results.good_runs(&level.level).collect();
+            row(&level.level, &runs, &results.ceilings)
+        })
         .collect();
     let Some(best) = best_of(&rows) else {
         return Vec::new();
@@ -104,8 +50,8 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         );
     }
     let cells = |row: &Row| {
-        let shares = row.shares.iter();
-        let shares = shares.map(|(name, share)| format!("{name} {:.0}%", 100.0 * share));
+        let share = |of: &Ceiling| Some(format!("{} {:.0}%", of.name, 100.0 * of.share()?));
+        let shares = row.uses.iter().filter_map(share);
         vec![
             row.level.clone(),
             format!("{:.0} MB/s", row.rate),
@@ -126,7 +72,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
                 .to_owned(),
         ],
         tables: vec![SheetTable {
-            caption: "Share of each bound, means of the runs".to_owned(),
+            caption: "Share of each bound, geometric means of the runs".to_owned(),
             columns: [names.join(" / ").as_str(), "backed up", "share of bounds"]
                 .map(str::to_owned)
                 .to_vec(),
@@ -145,7 +91,7 @@ mod tests {
             level: String::new(),
             rate,
             has_files,
-            shares: Vec::new(),
+            uses: Vec::new(),
         }
     }
 
@@ -160,10 +106,16 @@ mod tests {
 
     #[test]
     fn a_bound_that_was_passed_is_not_what_the_machine_does() {
+        let bound = |name: &str, used: f64| Ceiling {
+            name: name.to_owned(),
+            limit: Some(1.0),
+            used: Some(used),
+            ..Ceiling::default()
+        };
         let with = |share: f64| {
             limited(&Row {
                 level: "8".to_owned(),
-                shares: vec![("a".to_owned(), 0.2), ("b".to_owned(), share)],
+                uses: vec![bound("a", 0.2), bound("b", share)],
                 ..row(500.0, true)
             })
         };

@@ -3,7 +3,7 @@
 use super::options::Mode;
 use crate::workloads::paired;
 use furrow_lab::results::{Results, Run};
-use furrow_stats::mean;
+use furrow_stats::geometric_mean;
 use serde::{Deserialize, Serialize};
 
 /// The name under which a run keeps its record.
@@ -45,7 +45,8 @@ pub(super) fn keep(run: &mut Run, (dop, mode): (u64, Mode), seconds: f64, rate: 
     }
 }
 
-/// Means of the runs of one degree in one mode.
+/// Geometric means of the runs of one degree in one mode, as the table of levels has them; of waits, which
+/// may be 0 and add up, the arithmetic ones.
 pub(super) struct CellMeans {
     pub(super) dop: u64,
     pub(super) seconds: f64,
@@ -84,7 +85,8 @@ pub(super) fn cells(records: &[Record], mode: &str) -> Vec<CellMeans> {
     let cell = |&dop: &u64| {
         let runs: Vec<&Record> = mine.iter().filter(|r| r.dop == dop).copied().collect();
         let of = |part: fn(&Record) -> f64| {
-            mean(&runs.iter().map(|record| part(record)).collect::<Vec<_>>())
+            let values: Vec<f64> = runs.iter().map(|record| part(record)).collect();
+            geometric_mean(&values).unwrap_or(0.0)
         };
         let mut waits: Vec<(String, f64)> = Vec::new();
         for (name, seconds) in runs.iter().flat_map(|record| &record.waits) {

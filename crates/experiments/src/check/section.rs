@@ -4,8 +4,9 @@ use super::cap::{has_several, reference, shown_cap};
 use super::cells::{CellMeans, cells, level_of, modes, parsed, records};
 use super::options::Mode;
 use crate::workloads::paired;
+use furrow_lab::report::words::{figure, latency};
 use furrow_lab::results::{
-    Chart, Curve, Panel, Point, Published, PublishedPoint, Results, Section, SheetTable,
+    Bounds, Chart, Curve, Panel, Point, Published, PublishedPoint, Results, Section, SheetTable,
 };
 
 /// Published times of a full check by degree, that of degree 1 being 1: 70% to 80% more throughput from 1 to
@@ -80,20 +81,24 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
             format!("These runs give no verdict, so no degree of a check ({first}) is named{cpus}.")
         }
         (_, Some(only)) if !has_several(results) => format!(
-            "A check ({first}) ran at degree {} alone: {:.2} s, {:.0} MB/s{cpus}.",
-            only.dop, only.seconds, only.rate
+            "A check ({first}) ran at degree {} alone: {} s, {:.0} MB/s{cpus}.",
+            only.dop,
+            figure(only.seconds),
+            only.rate
         ),
         (Some(cap), _) => format!(
-            "Cap a check ({first}) at degree {} here: {:.2} s, {:.0} MB/s{}{cpus}.",
+            "Cap a check ({first}) at degree {} here: {} s, {:.0} MB/s{}{cpus}.",
             cap.degrees(),
-            cap.cell.seconds,
+            figure(cap.cell.seconds),
             cap.cell.rate,
             cap.why_several()
         ),
         (None, Some(reference)) => format!(
-            "No degree is shown to make a check ({first}) faster than degree {} does: {:.2} s, {:.0} \
+            "No degree is shown to make a check ({first}) faster than degree {} does: {} s, {:.0} \
              MB/s{cpus}.",
-            reference.dop, reference.seconds, reference.rate
+            reference.dop,
+            figure(reference.seconds),
+            reference.rate
         ),
         (None, None) => format!(
             "The degree that the others of a check ({first}) are compared with has no good run{cpus}."
@@ -126,9 +131,10 @@ fn chart(by_mode: &[(String, Vec<CellMeans>)]) -> Chart {
     };
     Chart {
         finding: "MB of the database checked a second, by degree of parallelism".to_owned(),
-        description: "One curve for each way to check, means of the runs.".to_owned(),
+        description: "One curve for each way to check, geometric means of the runs.".to_owned(),
         x: "degree of parallelism".to_owned(),
         y: "MB/s".to_owned(),
+        bounds: Bounds::Interval,
         x_by_powers: true,
         panels: vec![Panel {
             curves: by_mode.iter().map(curve).collect(),
@@ -146,10 +152,10 @@ fn table(by_mode: &[(String, Vec<CellMeans>)]) -> SheetTable {
             .map(|cell| cell.seconds);
         for cell in cells {
             let waits = cell.waits.iter().take(3);
-            let waits = waits.map(|(name, seconds)| format!("{name} {seconds:.2} s"));
+            let waits = waits.map(|(name, seconds)| format!("{name} {}", latency(1e6 * seconds)));
             rows.push(vec![
                 format!("{mode}, degree {}", cell.dop),
-                format!("{:.2} s", cell.seconds),
+                format!("{} s", figure(cell.seconds)),
                 format!("{:.0} MB/s", cell.rate),
                 one.map_or("-".to_owned(), |one| format!("{:.2}", one / cell.seconds)),
                 waits.collect::<Vec<_>>().join(", "),
@@ -164,7 +170,7 @@ fn table(by_mode: &[(String, Vec<CellMeans>)]) -> SheetTable {
         "most waits and latches",
     ];
     SheetTable {
-        caption: "Means of the runs".to_owned(),
+        caption: "Geometric means of the runs; of waits and latches arithmetic ones".to_owned(),
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     }
@@ -312,7 +318,7 @@ mod tests {
         let section = sections(&results).remove(0);
         assert_eq!(
             section.finding,
-            "A check (full) ran at degree 4 alone: 10.00 s, 100 MB/s."
+            "A check (full) ran at degree 4 alone: 10.0 s, 100 MB/s."
         );
         assert!(section.text.is_empty(), "{:?}", section.text);
     }

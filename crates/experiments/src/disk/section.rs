@@ -6,6 +6,7 @@ use furrow_disks::published::{OFFSET_64K, OFFSET_SECTOR_63, PUBLISHED, range};
 use furrow_disks::raid::Level;
 use furrow_lab::design::Cell;
 use furrow_lab::results::{Published, Results, Run, Section, SheetTable};
+use furrow_stats::geometric_mean;
 use serde::{Deserialize, Serialize};
 
 /// The name under which a run keeps its record.
@@ -50,17 +51,18 @@ fn records(results: &Results) -> Vec<Record> {
         .collect()
 }
 
-/// Mean requests per second and mean latency of the runs that are like `like` at this offset.
+/// Geometric means of requests per second and of mean latency, of the runs that are like `like` at this
+/// offset.
 fn mean(records: &[Record], like: &Record, offset: u64) -> Option<(f64, f64)> {
     let same = |r: &&Record| {
         (r.reads, r.depth, r.stripe, r.unit) == (like.reads, like.depth, like.stripe, like.unit)
             && r.offset == offset
     };
     let found: Vec<&Record> = records.iter().filter(same).collect();
-    let count = found.len() as f64;
-    let iops = found.iter().map(|r| r.iops).sum::<f64>() / count;
-    let latency = found.iter().map(|r| r.mean_ns as f64).sum::<f64>() / count;
-    (!found.is_empty()).then_some((iops, latency))
+    let of = |part: fn(&Record) -> f64| {
+        geometric_mean(&found.iter().map(|record| part(record)).collect::<Vec<_>>())
+    };
+    of(|record| record.iops).zip(of(|record| record.mean_ns as f64))
 }
 
 /// Gains of every later offset over the first: the combination, the offsets, percent of requests and latency.
@@ -134,8 +136,8 @@ pub(super) fn sections(mode: Mode, results: &Results) -> Vec<Section> {
     let mut all = vec![Section {
         heading: label.to_owned(),
         finding: format!(
-            "By the means of the runs the largest effect is {:+.1}% requests/s from offset {} to {}, at {}% \
-             reads, depth {}.",
+            "By the geometric means of the runs the largest effect is {:+.1}% requests/s from offset {} to \
+             {}, at {}% reads, depth {}.",
             most.2, most.0.offset, most.1, most.0.reads, most.0.depth
         ),
         tables: vec![SheetTable {

@@ -66,7 +66,7 @@ fn a_model_gives_a_report_that_says_so_and_holds_the_published_gains_against_it(
     ];
     assert_eq!(headings, expected);
     let largest = &results.sections[1].finding;
-    let begin = "By the means of the runs the largest effect is +";
+    let begin = "By the geometric means of the runs the largest effect is +";
     assert!(largest.starts_with(begin), "{largest}");
 }
 

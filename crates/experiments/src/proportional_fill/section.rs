@@ -3,7 +3,7 @@
 use super::record::{self, FillHistory, FilledFile, Recalculation};
 use furrow_lab::report::words::{count, percent};
 use furrow_lab::results::{
-    Chart, Curve, Mark, Panel, Point, Results, Run, Section, SheetTable, SpinTotal,
+    Bounds, Chart, Curve, Mark, Panel, Point, Results, Run, Section, SheetTable, SpinTotal,
 };
 
 /// The spinlock that guards skip targets.
@@ -49,6 +49,7 @@ pub(super) fn sections(results: &Results) -> Vec<Section> {
                 .to_owned(),
         x: "extents taken by all files".to_owned(),
         y: "extents".to_owned(),
+        bounds: Bounds::Interval,
         x_by_powers: false,
         panels: shown.iter().map(panel).collect(),
     };

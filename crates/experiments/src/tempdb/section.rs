@@ -25,7 +25,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     let finding = match most {
         Some((level, ms)) if ms >= 0.05 => format!(
             "Sessions waited longest for latches of PFS, GAM and SGAM pages with {level}: {ms:.1} ms in a \
-             second"
+             second, all together, mean of the runs"
         ),
         _ => "Sessions hardly waited for latches of PFS, GAM and SGAM pages on this machine"
             .to_owned(),
@@ -47,6 +47,15 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
     [Some(hot), modelled].into_iter().flatten().collect()
 }
 
+/// A layout in a legend: a bare number of files with its noun.
+fn files_word(layout: &str) -> String {
+    match layout {
+        "1" => "1 file".to_owned(),
+        many if many.parse::<u32>().is_ok() => format!("{many} files"),
+        other => other.to_owned(),
+    }
+}
+
 /// Every layout, at the most sessions.
 fn modelled(options: &Options) -> Vec<Modelled> {
     let most = options.sessions.iter().max().copied().unwrap_or(1);
@@ -63,7 +72,7 @@ fn modelled(options: &Options) -> Vec<Modelled> {
             } else {
                 String::new()
             },
-            curve: setting.layout.word(),
+            curve: files_word(&setting.layout.word()),
             level: cell.key(&factors),
             sessions: most,
         });

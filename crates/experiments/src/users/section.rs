@@ -8,8 +8,9 @@ use furrow_lab::design::cells;
 use furrow_lab::experiment::{StepError, histogram_of, new_histogram};
 use furrow_lab::report::words::count;
 use furrow_lab::results::{
-    Chart, Curve, LevelResult, Panel, Point, Results, Run, Section, SheetTable,
+    Bounds, Chart, Curve, LevelResult, Panel, Point, Results, Run, Section, SheetTable,
 };
+use hdrhistogram::Histogram;
 
 /// The name of the record in `Run::extra`.
 const RECORD: &str = "order entry";
@@ -62,8 +63,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         Section {
             heading: "What was asked".to_owned(),
             finding: "After every run that counts, the 12 consistency conditions held, and the tables held \
-                what \
-                      sessions had got"
+                      what sessions had got"
                 .to_owned(),
             text: skipped_note(results).into_iter().collect(),
             charts: Vec::new(),
@@ -106,7 +106,7 @@ fn files_word(files: u64) -> String {
 fn most_orders(most: f64, at: Setting) -> String {
     let users = if at.users == 1 { "user" } else { "users" };
     format!(
-        "Most new orders per minute: {}, at {} {users} on {}, churn {}",
+        "Most new orders per minute, by the means of the runs: {}, at {} {users} on {}, churn {}",
         count(most.round() as u64),
         at.users,
         files_word(at.files),
@@ -114,7 +114,7 @@ fn most_orders(most: f64, at: Setting) -> String {
     )
 }
 
-/// The mean of a level, as the table of levels has it, and its least and greatest run.
+/// The geometric mean of a level, as the table of levels has it, and its least and greatest run.
 fn mean_response(results: &Results, key: &str) -> Option<(f64, f64, f64)> {
     let mean = results.level(key)?.mean?;
     let runs = results.good_runs(key).filter_map(|run| run.response);
@@ -174,15 +174,25 @@ fn throughput(options: &Options, results: &Results) -> Chart {
     Chart {
         finding,
         description:
-            "To the right users, upwards new orders per minute: means of the runs, with the least \
-            and the \
-                      most of them. A curve for each number of data files."
+            "To the right users, upwards new orders per minute: geometric means of the runs, with the least \
+             and the greatest of them. A curve for each number of data files."
                 .to_owned(),
         x: "users".to_owned(),
         y: "new orders per minute".to_owned(),
+        bounds: Bounds::Runs,
         x_by_powers: false,
         panels,
     }
+}
+
+/// `0.4 / 6.3 / 8.1`: median, 95th and 99th percentile in milliseconds, and `-` for one of too few operations
+/// to have it.
+fn percentiles(of: &Histogram<u64>) -> String {
+    let at = |quantile: f64, least: u64| match of.len() >= least {
+        true => format!("{:.1}", of.value_at_quantile(quantile) as f64 / 1e3),
+        false => "-".to_owned(),
+    };
+    format!("{} / {} / {}", at(0.5, 1), at(0.95, 20), at(0.99, 100))
 }
 
 /// p50, p95 and p99 of each kind of transaction at each level, over all its runs.
@@ -197,8 +207,7 @@ fn latencies(results: &Results) -> SheetTable {
             let histogram = of_kind.and_then(histogram_of);
             sum.add(histogram?).ok()?;
         }
-        let at = |quantile: f64| sum.value_at_quantile(quantile) as f64 / 1e3;
-        (!sum.is_empty()).then(|| format!("{:.1} / {:.1} / {:.1}", at(0.5), at(0.95), at(0.99)))
+        (!sum.is_empty()).then(|| percentiles(&sum))
     };
     let rows = results.levels.iter().map(|level| {
         let cells =
@@ -207,7 +216,9 @@ fn latencies(results: &Results) -> SheetTable {
     });
     let heads = Kind::ALL.map(|kind| kind.name().to_owned());
     SheetTable {
-        caption: "Latency in ms: median / 95th / 99th percentile".to_owned(),
+        caption: "Latency in ms: median / 95th / 99th percentile, of all runs of a level together; - where \
+                  too few ran for it"
+            .to_owned(),
         columns: [results.experiment.factor.plural.clone()]
             .into_iter()
             .chain(heads)
@@ -234,8 +245,8 @@ fn latch_finding(results: &Results) -> String {
         mean(|l| !page_latches::is_allocation(l)),
     );
     format!(
-        "On average over all runs sessions waited {maps:.1} ms in a second of load for latches of PFS, GAM \
-         and SGAM pages, {rest:.1} ms for those of other pages"
+        "All sessions together waited {maps:.1} ms in a second of load for latches of PFS, GAM and SGAM \
+         pages, {rest:.1} ms for those of other pages (means of all runs)"
     )
 }
 
@@ -296,6 +307,24 @@ mod tests {
     }
 
     #[test]
+    fn percentiles_of_few_operations_are_left_out() {
+        let of = |operations: u64| {
+            let mut latency = new_histogram().unwrap();
+            (1..=operations).for_each(|n| latency.saturating_record(1_000 * n));
+            percentiles(&latency)
+        };
+        assert_eq!(
+            (of(1), of(19)),
+            ("1.0 / - / -".into(), "10.0 / - / -".into())
+        );
+        assert!(
+            of(99).ends_with(" / -") && !of(100).contains('-'),
+            "{}",
+            of(100)
+        );
+    }
+
+    #[test]
     fn one_user_is_not_called_users() {
         let at = |users, files| Setting {
             users,
@@ -304,11 +333,11 @@ mod tests {
         };
         assert_eq!(
             most_orders(1234.4, at(1, 1)),
-            "Most new orders per minute: 1,234, at 1 user on 1 file, churn off"
+            "Most new orders per minute, by the means of the runs: 1,234, at 1 user on 1 file, churn off"
         );
         assert_eq!(
             most_orders(1234.4, at(8, 4)),
-            "Most new orders per minute: 1,234, at 8 users on 4 files, churn off"
+            "Most new orders per minute, by the means of the runs: 1,234, at 8 users on 4 files, churn off"
         );
     }
 }

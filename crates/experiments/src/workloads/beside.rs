@@ -302,6 +302,11 @@ impl Drop for Users {
     }
 }
 
+/// The 99th percentile in milliseconds; `None` of fewer than a hundred transactions, which have none.
+fn p99_ms(latency: &Histogram<u64>) -> Option<f64> {
+    (latency.len() >= 100).then(|| latency.value_at_quantile(0.99) as f64 / 1e3)
+}
+
 /// The processor seconds of other programs while the statement ran, by those of the whole load.
 fn cpu_of_others(of_load_s: f64, (load_s, statement_s): (f64, f64)) -> f64 {
     of_load_s * (statement_s / load_s.max(1e-9)).min(1.0)
@@ -370,17 +375,16 @@ pub(crate) fn run_keeping(
         let [alone, beside] = &latencies;
         let rate = alone.len() as f64 / alone_s.max(1e-6);
         let kept = beside.len() as f64 / shared.seconds().max(1e-6);
-        let p99 = |latency: &Histogram<u64>| latency.value_at_quantile(0.99) as f64 / 1e3;
         run.commits_per_s = Some(kept);
         // Users that did nothing alone have no rate of which a part could be kept.
         let share = (rate > 0.0).then(|| 100.0 * kept / rate);
         run.figures
             .extend(share.map(|share| Figure::higher("users' commits kept", "%", share)));
-        run.figures.extend([
-            Figure::neutral("users' commits alone", "commits/s", rate),
-            Figure::lower("users' p99", "ms", p99(beside)),
-            Figure::neutral("users' p99 alone", "ms", p99(alone)),
-        ]);
+        let rate = Figure::neutral("users' commits alone", "commits/s", rate);
+        run.figures.push(rate);
+        let p99 = p99_ms(beside).map(|ms| Figure::lower("users' p99", "ms", ms));
+        let p99_alone = p99_ms(alone).map(|ms| Figure::neutral("users' p99 alone", "ms", ms));
+        run.figures.extend(p99.into_iter().chain(p99_alone));
     }
     Ok(run)
 }
@@ -389,6 +393,17 @@ pub(crate) fn run_keeping(
 mod tests {
     use super::*;
     use crate::targets::recorded::Recorded;
+
+    #[test]
+    fn a_percentile_that_few_transactions_do_not_have_is_left_out() {
+        let of = |transactions: u64| {
+            let mut latency = new_histogram().unwrap();
+            (1..=transactions).for_each(|n| latency.saturating_record(1_000 * n));
+            p99_ms(&latency)
+        };
+        assert_eq!((of(0), of(99)), (None, None));
+        assert!((of(100).unwrap() - 99.0).abs() < 0.2, "{:?}", of(100));
+    }
 
     /// Notes the phase that users are in while the statement runs.
     struct Looks(Arc<Shared>, Arc<Mutex<Vec<usize>>>);

@@ -228,10 +228,12 @@ pub fn fill(run: &mut Run, worked: &Worked, unit: &str, piece: &str, volumes: &[
         .filter(|spin| spin.collisions > 0 || spin.class == ALWAYS_SHOWN)
         .collect();
     run.files = files(before, after, volumes);
-    run.notes.push(format!(
-        "when the first session had done its share, the slowest had done {} {unit} of {}",
-        worked.spread.0, worked.spread.1
-    ));
+    if run.workers > 1 {
+        run.notes.push(format!(
+            "when the first session had done its share, the slowest had done {} {unit} of {}",
+            worked.spread.0, worked.spread.1
+        ));
+    }
 }
 
 /// What an insert load adds: rows, commits, the elapsed time as the response.

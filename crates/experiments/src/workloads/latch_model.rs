@@ -20,7 +20,7 @@ mod tests;
 use super::page_latches::{self, Held, PageLatch, is_allocation, ms_a_second};
 use furrow_lab::report::MODEL;
 use furrow_lab::report::words::count;
-use furrow_lab::results::{Chart, Curve, Panel, Point, Results, Run, Section, SheetTable};
+use furrow_lab::results::{Bounds, Chart, Curve, Panel, Point, Results, Run, Section, SheetTable};
 use furrow_stats::queue::{md1_wait, mg1_wait};
 use serde::Serialize;
 
@@ -249,8 +249,8 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
 fn finding((waited, hottest): (&Level<'_>, &Level<'_>), cpus: Option<u32>) -> String {
     let busiest = &hottest.busiest;
     let here = format!(
-        "with {:.1} processors in use, sessions waited {:.1} ms in a second of load, {:.1}% of their time, \
-         for latches of PFS, GAM and SGAM pages",
+        "with {:.1} processors in use, all sessions together waited {:.1} ms in a second of load, {:.1}% of \
+         their time, for latches of PFS, GAM and SGAM pages (mean of the runs)",
         waited.busiest.processors(),
         waited.waited_ms,
         100.0 * waited.share()
@@ -314,6 +314,7 @@ fn chart(levels: &[Level<'_>]) -> Chart {
             .to_owned(),
         x: "processors in use (modelled)".to_owned(),
         y: "modelled wait, us".to_owned(),
+        bounds: Bounds::Interval,
         x_by_powers: true,
         panels,
     }
@@ -341,14 +342,15 @@ fn table(results: &Results, levels: &[Level<'_>]) -> SheetTable {
         "busiest latch",
         "holds/s",
         "mean hold, us: all / up to 100 us",
-        "held",
+        "held, share of the time",
         "processors in use",
         "MODEL: held all the time with",
     ];
     let waits = SHOWN.map(|n| format!("MODEL: wait with {n} processors, us, M/D/1 / M/G/1"));
     SheetTable {
         caption: format!(
-            "Measured holds of the busiest allocation latch. Columns with {}",
+            "Measured holds of the allocation latch that was held longest in all runs of a level together. \
+             Columns with {}",
             MODEL.trim()
         ),
         columns: [results.experiment.factor.plural.clone()]

@@ -59,12 +59,11 @@ pub(crate) fn allocation_figures(run: &Run) -> [Figure; 2] {
         "PAGELATCH on PFS, GAM, SGAM",
         "ms/s",
         page_latches::ms_a_second(run, page_latches::is_allocation),
-    );
+    )
+    .additive();
     let held = latch_model::held_percent(run);
-    [
-        waits,
-        Figure::neutral("busiest allocation latch held", "%", held),
-    ]
+    let held = Figure::neutral("busiest allocation latch held", "%", held);
+    [waits, held.additive()]
 }
 
 /// The words for what is varied: those of the only factor, or the names of all.

@@ -1,6 +1,7 @@
 //! Waits for latches of pages in memory, by kind of page, as the engine's view has them.
 
 use crate::targets::{Session, TargetError, Value};
+use furrow_lab::report::words::figure;
 use furrow_lab::results::{LatchTotal, Results, Run, SheetTable};
 use serde::{Deserialize, Serialize};
 
@@ -166,27 +167,28 @@ pub(crate) fn of(run: &Run) -> Vec<PageLatch> {
 /// A name, with waits and milliseconds waited.
 type Sum = (String, f64, f64);
 
-/// Waits a second of load at each level, with the kinds of pages in the order of what they cost.
+/// Waits a second of load at each level, as means of its runs, with the kinds of pages in the order of what
+/// they cost.
 pub(crate) fn table(results: &Results) -> SheetTable {
     let mut names: Vec<(String, f64)> = Vec::new();
     // Without a good run there are no waits, and no statement that there were none.
     let mut levels: Vec<(String, Option<Vec<Sum>>)> = Vec::new();
     for level in &results.levels {
         let mut sums: Vec<Sum> = Vec::new();
-        let mut seconds = 0.0;
+        let runs = results.good_runs(&level.level).count().max(1) as f64;
         for run in results.good_runs(&level.level) {
-            seconds += run.seconds.unwrap_or(0.0);
+            let share = 1.0 / run.seconds.unwrap_or(1.0).max(1e-6) / runs;
             for latch in of(run).iter().filter(|latch| latch.waits > 0) {
                 let name = latch.name();
-                let (waits, ms) = (latch.waits as f64, latch.wait_us as f64 / 1e3);
+                let waits = latch.waits as f64 * share;
+                let ms = latch.wait_us as f64 / 1e3 * share;
                 match sums.iter_mut().find(|sum| sum.0 == name) {
                     Some(sum) => (sum.1, sum.2) = (sum.1 + waits, sum.2 + ms),
                     None => sums.push((name, waits, ms)),
                 }
             }
         }
-        for sum in &mut sums {
-            (sum.1, sum.2) = (sum.1 / seconds.max(1e-6), sum.2 / seconds.max(1e-6));
+        for sum in &sums {
             match names.iter_mut().find(|name| name.0 == sum.0) {
                 Some(name) => name.1 += sum.2,
                 None => names.push((sum.0.clone(), sum.2)),
@@ -204,7 +206,7 @@ pub(crate) fn table(results: &Results) -> SheetTable {
         let found = sums.iter().find(|sum| sum.0 == name);
         found.map_or_else(
             || "-".to_owned(),
-            |(_, waits, ms)| format!("{ms:.1} ms, {waits:.0} waits"),
+            |(_, waits, ms)| format!("{} ms, {} waits", figure(*ms), figure(*waits)),
         )
     };
     let rows = levels.iter().map(|(level, sums)| {
@@ -213,7 +215,8 @@ pub(crate) fn table(results: &Results) -> SheetTable {
     });
     let heads = names.iter().map(|(name, _)| name.clone());
     SheetTable {
-        caption: "Waits for latches of pages in a second of load, all sessions together".to_owned(),
+        caption: "Waits for latches of pages in a second of load, all sessions together, means of the runs"
+            .to_owned(),
         columns: [results.experiment.factor.plural.clone()]
             .into_iter()
             .chain(heads)
@@ -291,7 +294,10 @@ mod tests {
             ..Results::default()
         };
         let rows = table(&results).rows;
-        assert_eq!(rows[0][1..], ["2.0 ms, 2 waits", "0.5 ms, 0 waits"]);
+        assert_eq!(
+            rows[0][1..],
+            ["2.00 ms, 2.00 waits", "0.500 ms, 0.500 waits"]
+        );
         assert_eq!(rows[1], ["2", "-", "-"], "there were none");
         assert_eq!(
             rows[2],

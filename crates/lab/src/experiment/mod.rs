@@ -226,6 +226,13 @@ pub trait Experiment {
         None
     }
 
+    /// The measured bound that the runs of a level come closest to, with their use of it. A level that
+    /// reaches it ([`Ceiling::is_reached`]) is slow because of it, whatever else ran on the machine. `None`
+    /// where the bounds are not those of whole runs.
+    fn limit_of(&self, _level: &str, _history: &History) -> Option<Ceiling> {
+        None
+    }
+
     /// The published result of the same question, compared with these results.
     fn published(&self, _results: &Results) -> Option<Published> {
         None

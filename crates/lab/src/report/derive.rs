@@ -256,9 +256,9 @@ pub struct FileShare {
     pub checkpoint_bytes: f64,
     /// Written megabytes a second of the measured part.
     pub mb_per_s: f64,
-    /// Mean time of a write.
+    /// Mean time of a write; `None` where the writes took less than can be counted.
     pub write_us: Option<f64>,
-    /// Mean time of a read.
+    /// Mean time of a read, likewise.
     pub read_us: Option<f64>,
     /// Written over an even share of all data files: 1 is even.
     pub of_even: f64,
@@ -275,6 +275,11 @@ impl Balance {
             (!runs.is_empty()).then(|| Balance::of_level(&level.level, &runs))
         };
         results.levels.iter().filter_map(one).collect()
+    }
+
+    /// Whether files shared what was written, so that a file has a share.
+    pub(super) fn is_shared(&self) -> bool {
+        matches!(self.spread, Spread::Idle(_) | Spread::Ratio(_))
     }
 
     /// The level whose files differ most; `None` where no level has file statistics.
@@ -326,7 +331,9 @@ fn file_share(list: &[(&Run, &FileIo)], runs: usize) -> FileShare {
     let sum = |part: fn(&FileIo) -> u64| to_f64(list.iter().map(|(_, file)| part(file)).sum());
     let per_run = 1.0 / to_f64(runs.max(1) as u64);
     let seconds: f64 = list.iter().filter_map(|(run, _)| run.seconds).sum();
-    let latency = |stall: f64, calls: f64| (calls > 0.0).then(|| stall / calls);
+    // Times are counted in whole milliseconds of a run: the mean of a few short calls is not in them.
+    let least_us = 1e3 * to_f64(runs as u64);
+    let latency = |stall: f64, calls: f64| (stall >= least_us).then(|| stall / calls.max(1.0));
     let written = sum(|file| file.bytes_written);
     let mut share = FileShare {
         bytes_written: written * per_run,

@@ -299,6 +299,26 @@ impl Scale {
         }
         ticks
     }
+
+    /// Ticks of a scale of logarithms, at ratios that are round as changes: steps of a percentage where these
+    /// suffice, else factors of 2, 5 and 10.
+    pub(super) fn ratio_ticks(&self, wanted: usize) -> Vec<f64> {
+        let (low, high) = self.from;
+        if high - low < 1.1 {
+            let changes = Scale::new((low.exp_m1(), high.exp_m1()), (0.0, 1.0)).ticks(wanted);
+            return changes.iter().map(|change| change.ln_1p()).collect();
+        }
+        let within = |steps: &[f64]| -> Vec<f64> {
+            let powers = (-12..=12).map(|power| 10f64.powi(power));
+            let all = powers.flat_map(|power| steps.iter().map(move |step| (step * power).ln()));
+            all.filter(|tick| (low..=high).contains(tick)).collect()
+        };
+        let fine = within(&[1.0, 2.0, 5.0]);
+        match fine.len() > 2 * wanted {
+            true => within(&[1.0]),
+            false => fine,
+        }
+    }
 }
 
 /// The range of some values, widened by `pad` of its width; `(0, 1)` when there are none.
@@ -393,6 +413,18 @@ mod tests {
         );
         let flat = Scale::new((4.0, 4.0), (0.0, 10.0));
         assert!((flat.px(4.0) - 5.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn ticks_of_logarithms_are_round_changes() {
+        let changes = |low: f64, high: f64| -> Vec<f64> {
+            let ticks = Scale::new((low, high), (0.0, 1.0)).ratio_ticks(5);
+            let percent = |tick: &f64| (100.0 * tick.exp_m1() * 1e6).round() / 1e6;
+            ticks.iter().map(percent).collect()
+        };
+        assert_eq!(changes(-0.12, 0.11), [-10.0, -5.0, 0.0, 5.0, 10.0]);
+        // A run at a twentieth of the rate: no tick is below -100%.
+        assert_eq!(changes(-3.2, 1.0), [-95.0, -90.0, -80.0, -50.0, 0.0, 100.0]);
     }
 
     #[test]

@@ -77,9 +77,19 @@ fn significant(value: f64, digits: usize) -> f64 {
     text.parse().unwrap_or(value)
 }
 
-/// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`, with a real minus sign.
+/// From this ratio on a change is a factor.
+const FACTOR: f64 = 10.0;
+
+/// A ratio as a signed change: `-5.1%`, `+3.0%`, `0.0%`, with a real minus sign. A large one is a factor,
+/// with a real multiplication sign: `x12.2`; none is `-100%`, as nothing positive falls by that much.
 pub fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
+    if ratio >= FACTOR {
+        return format!("\u{d7}{}", figure(ratio));
+    }
+    if ratio > 0.0 && percent <= -99.95 {
+        return "<\u{2212}99.9%".to_owned();
+    }
     let text = if percent.abs() >= 99.95 {
         format!("{:.0}", percent.abs())
     } else {
@@ -95,7 +105,11 @@ pub fn change(ratio: f64) -> String {
 
 /// An interval of ratios as signed changes: `-6.3 to -3.9%`.
 pub fn change_range(low: f64, high: f64) -> String {
-    format!("{} to {}", change(low).trim_end_matches('%'), change(high))
+    let (low, high) = (change(low), change(high));
+    match (low.strip_suffix('%'), high.ends_with('%')) {
+        (Some(bare), true) => format!("{bare} to {high}"),
+        _ => format!("{low} to {high}"),
+    }
 }
 
 /// Bytes, in units of 1,024 as SQL Server counts them.
@@ -403,8 +417,10 @@ mod tests {
         // One minute is too short to extrapolate to an hour.
         assert_eq!(
             drift(&slope(-300.0, -30.0, 240.0), 60.0),
-            "\u{2212}39.3% in 1 min 00 s (\u{2212}99.3 to +5360%)"
+            "\u{2212}39.3% in 1 min 00 s (\u{2212}99.3% to \u{d7}54.6)"
         );
+        assert_eq!(change_range(0.00001, 0.5), "<\u{2212}99.9 to \u{2212}50.0%");
+        assert_eq!(change(12.19), "\u{d7}12.2");
         assert_eq!(latency(340.0), "340 us");
         assert_eq!(latency(1200.0), "1.20 ms");
         assert_eq!(latency(3_400_000.0), "3.40 s");

@@ -166,6 +166,23 @@ pub struct Ceiling {
     pub note: String,
 }
 
+impl Ceiling {
+    /// Share of a bound from which on it limits.
+    pub const LIMITING: f64 = 0.85;
+
+    /// What was used of the bound, a fraction; `None` where one of the two was not measured.
+    #[must_use]
+    pub fn share(&self) -> Option<f64> {
+        Some(self.used? / self.limit.filter(|&limit| limit > 0.0)?)
+    }
+
+    /// Whether the use is so near to the bound that it limits.
+    #[must_use]
+    pub fn is_reached(&self) -> bool {
+        self.share().is_some_and(|share| share >= Ceiling::LIMITING)
+    }
+}
+
 /// The published result of the same question.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {

@@ -16,6 +16,10 @@ pub struct Figure {
     pub better: Option<Better>,
     /// How much.
     pub value: f64,
+    /// Whether parts of it add up, such as waits: a level has the arithmetic mean of its runs, which adds up,
+    /// too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_additive: bool,
 }
 
 impl Figure {
@@ -39,6 +43,16 @@ impl Figure {
             unit: unit.to_owned(),
             better: None,
             value,
+            is_additive: false,
+        }
+    }
+
+    /// The same figure, of which parts add up.
+    #[must_use]
+    pub fn additive(self) -> Figure {
+        Figure {
+            is_additive: true,
+            ..self
         }
     }
 
@@ -46,6 +60,31 @@ impl Figure {
         Figure {
             better: Some(better),
             ..self
+        }
+    }
+}
+
+/// What stands for the runs of a level.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Averaging {
+    /// The median, in files of version 1 that do not state it.
+    #[default]
+    Median,
+    /// The geometric mean, as of the response: its ratios are those of the runs.
+    GeometricMean,
+    /// The arithmetic mean: of additive figures, and of those that may be 0.
+    Mean,
+}
+
+impl Averaging {
+    /// The words as printed.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Averaging::Median => "median",
+            Averaging::GeometricMean => "geometric mean",
+            Averaging::Mean => "mean",
         }
     }
 }
@@ -60,10 +99,13 @@ pub struct LevelFigure {
     /// As in [`Figure::better`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub better: Option<Better>,
-    /// Median of the good runs.
+    /// What stands for the good runs.
     pub value: f64,
-    /// Geometric mean of the ratios to the baseline within blocks; `None` for the baseline and where a
-    /// value is not above 0.
+    /// What that is; the same at all levels.
+    #[serde(default)]
+    pub averaging: Averaging,
+    /// Geometric mean of the ratios to the baseline within blocks; `None` for the baseline, and for a figure
+    /// with another mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// Interval of the ratio, for this figure alone: not simultaneous with any other.

@@ -34,10 +34,10 @@ mod section;
 pub use answer::{
     Answer, Attribution, Badge, Ceiling, Confidence, Fill, Published, PublishedPoint,
 };
-pub use figure::{Figure, LevelFigure};
+pub use figure::{Averaging, Figure, LevelFigure};
 pub(crate) use level::Comparability;
 pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
-pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Outlier, Residual};
+pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Normality, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
 pub(crate) use run::has_think_times;
 pub use run::{
@@ -45,7 +45,7 @@ pub use run::{
     RunStatus, Series, SpinTotal, THINKING, WaitTotal,
 };
 pub(crate) use section::{ALONG, SHOWN};
-pub use section::{Chart, Curve, Mark, Panel, Point, Section, SheetTable};
+pub use section::{Bounds, Chart, Curve, Mark, Panel, Point, Section, SheetTable};
 
 use crate::environment::Environment;
 use schemars::JsonSchema;

@@ -34,9 +34,27 @@ pub struct Noise {
     /// Runs far from the model; labelled, never deleted.
     #[serde(default)]
     pub outliers: Vec<Outlier>,
+    /// The residuals against a normal law; `None` when not tested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub normality: Option<Normality>,
     /// Residual of each good run on the log scale, in order of start.
     #[serde(default)]
     pub residuals: Vec<Residual>,
+}
+
+/// The residuals against a normal law, which intervals suppose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Normality {
+    /// Statistic of Shapiro and Francia: squared correlation of the sorted residuals with normal quantiles.
+    pub w: f64,
+    /// Chance that normal noise in the same design gives no more.
+    pub p: f64,
+    /// Id of the run with the largest studentized residual.
+    pub run: u32,
+    /// Its residual over the standard error that it has by all other runs.
+    pub studentized: f64,
+    /// Chance that the furthest of so many runs lies as far out.
+    pub run_p: f64,
 }
 
 /// The A/A control: the baseline under two labels.
@@ -104,7 +122,8 @@ pub struct Outlier {
 pub struct Residual {
     /// Id of the run.
     pub run: u32,
-    /// Residual of the additive model on the log scale; for small values the relative deviation.
+    /// Residual of the additive model on the log scale: the logarithm of the run's response over the fitted
+    /// one.
     pub value: f64,
     /// Residual with the block's effect left in: what drift is seen in.
     pub with_block: f64,

@@ -38,8 +38,33 @@ pub struct Chart {
     /// Whether the horizontal axis is drawn by powers of two.
     #[serde(default)]
     pub x_by_powers: bool,
+    /// What the ends at its points are.
+    #[serde(default)]
+    pub bounds: Bounds,
     /// The panels.
     pub panels: Vec<Panel>,
+}
+
+/// What `low` and `high` of a chart's points are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Bounds {
+    /// The ends of an interval for the value.
+    #[default]
+    Interval,
+    /// The least and the greatest run.
+    Runs,
+}
+
+impl Bounds {
+    /// The words as printed.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Bounds::Interval => "interval",
+            Bounds::Runs => "least to greatest run",
+        }
+    }
 }
 
 /// One panel.
@@ -69,17 +94,17 @@ pub struct Curve {
     pub points: Vec<Point>,
 }
 
-/// A point, with an interval where there is one.
+/// A point, with an interval or the range of its runs where there is one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// To the right.
     pub x: f64,
     /// Upwards.
     pub y: f64,
-    /// Lower end of the interval.
+    /// Lower end of what [`Chart::bounds`] has.
     #[serde(default)]
     pub low: Option<f64>,
-    /// Upper end of the interval.
+    /// Upper end of it.
     #[serde(default)]
     pub high: Option<f64>,
 }

@@ -61,6 +61,8 @@ fn the_sample_of_version_1_covers_the_schema() {
         ".environment.volumes[1].alignment_warnings",
         ".noise.mde_before.effect_down",
         ".noise.mde_after.effect_down",
+        ".levels[0].cost[0].averaging",
+        ".levels[1].cost[0].averaging",
     ];
     let old: Value = serde_json::from_str(VERSION_1).unwrap();
     let new = serde_json::to_value(samples::two_runs()).unwrap();

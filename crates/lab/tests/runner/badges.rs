@@ -52,7 +52,7 @@ fn the_cause_of_a_search_compares_runs_of_the_same_rounds() {
     );
     // The table beside it has the means of all runs.
     let from_one = |text: &String| {
-        text.contains("changed by -") && text.ends_with(" (in the 1 block that has both)")
+        text.contains("changed by \u{2212}") && text.ends_with(" (in the 1 block that has both)")
     };
     assert!(evidence.any(from_one), "{why:?}");
     let page = furrow_lab::report::render(&results);

@@ -290,6 +290,45 @@ fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
 }
 
 #[test]
+fn other_programs_do_not_slow_a_level_that_reaches_a_measured_bound() {
+    // Level 1 is the slow one, and other programs have more of the machine beside it.
+    for (uses, resource, confidence) in [
+        ([0.96, 0.5], "the volume", Confidence::Attributed),
+        (
+            [0.6, 0.5],
+            "other programs on the machine",
+            Confidence::Likely,
+        ),
+    ] {
+        let mut experiment = Synthetic::published(0.004, 5);
+        experiment.files = vec![1, 8];
+        experiment.truth = vec![100.0, 60.0];
+        experiment.beside = vec![(0.6, uses[0]), (0.1, uses[1])];
+        let plan = experiment.plan();
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let why = &results.attribution;
+        assert_eq!(
+            (why.resource.as_str(), why.confidence),
+            (resource, confidence)
+        );
+        let lists = [&why.evidence_for, &why.evidence_against]
+            .into_iter()
+            .flatten();
+        assert!(
+            lists
+                .into_iter()
+                .any(|text| text.contains("other programs had 60.0%")),
+            "{why:?}"
+        );
+        let used = why
+            .evidence_for
+            .iter()
+            .any(|text| text.contains("96.0% of its ceiling"));
+        assert_eq!(used, confidence == Confidence::Attributed, "{why:?}");
+    }
+}
+
+#[test]
 fn a_flat_curve_says_that_one_is_enough() {
     let mut experiment = Synthetic::published(0.004, 5);
     experiment.truth = vec![100.0; 5];

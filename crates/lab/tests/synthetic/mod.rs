@@ -48,6 +48,9 @@ pub(crate) struct Synthetic {
     /// By level the used part of a limit of the log; empty without a limit. With one all but 20 s of a run
     /// are waits for the log.
     pub(crate) uses: Vec<f64>,
+    /// By level the part of the processors that other programs have, and the used part of a bound of whole
+    /// runs; empty without either.
+    pub(crate) beside: Vec<(f64, f64)>,
     /// Whether the levels are numbers of sessions, and work is due at a rate where this is `Some(true)`.
     pub(crate) sessions: Option<bool>,
     /// Whether the levels are words without an order.
@@ -86,6 +89,7 @@ impl Synthetic {
             cv,
             drift: 0.02,
             uses: Vec::new(),
+            beside: Vec::new(),
             sessions: None,
             are_words: false,
             probes: Vec::new(),
@@ -112,6 +116,11 @@ impl Synthetic {
             self.factors(),
             11,
         )
+    }
+
+    fn beside(&self, level: &str) -> Option<(f64, f64)> {
+        let place = self.files.iter().position(|n| n.to_string() == level)?;
+        self.beside.get(place).copied()
     }
 
     fn meet(&mut self, state: State, context: &RunContext<'_>) -> Result<(), StepError> {
@@ -281,6 +290,10 @@ impl Experiment for Synthetic {
             response: Some(seconds),
             seconds: Some(seconds),
             workers: 16,
+            // The environment of these experiments has no number of processors: one is assumed.
+            cpu_other_s: self
+                .beside(&cell.key(&self.factors()))
+                .map(|(others, _)| others * seconds),
             rows_per_s: Some(262_144.0 / seconds),
             cpu_s: self.has(Trouble::NotFinite { run }).then_some(f64::NAN),
             latency: vec![Latency {
@@ -357,6 +370,18 @@ impl Experiment for Synthetic {
             name: "the log".to_string(),
             limit: Some(100.0),
             used: Some(100.0 * self.uses.get(place)?),
+            level: level.to_string(),
+            ..Ceiling::default()
+        })
+    }
+
+    fn limit_of(&self, level: &str, _history: &History) -> Option<Ceiling> {
+        let (_, used) = self.beside(level)?;
+        Some(Ceiling {
+            name: "the volume".to_string(),
+            unit: "MB/s".to_string(),
+            limit: Some(100.0),
+            used: Some(100.0 * used),
             level: level.to_string(),
             ..Ceiling::default()
         })

@@ -108,7 +108,7 @@ fn draw(balances: &[Balance], size: Size) -> Svg {
                 &class,
                 (x + 1.0, y + 1.0),
                 (x + cell - 1.0, y + row - 1.0),
-                &tip(file),
+                &tip(file, balance.is_shared()),
             );
             let text = figure_short(file.mb_per_s);
             if cell > 8.0 * to_f64(text.len() as u64) + 4.0 {
@@ -118,7 +118,7 @@ fn draw(balances: &[Balance], size: Size) -> Svg {
         }
         if let Some(log) = &balance.log {
             let to = (log_left + log_width, y + row - 1.0);
-            svg.rect("cell log", (log_left, y + 1.0), to, &tip(log));
+            svg.rect("cell log", (log_left, y + 1.0), to, &tip(log, false));
             let text = figure_short(log.mb_per_s);
             svg.text(
                 "cell-text",
@@ -147,9 +147,13 @@ fn figure_short(value: f64) -> String {
     }
 }
 
-fn tip(file: &FileShare) -> String {
+fn tip(file: &FileShare, is_shared: bool) -> String {
+    let share = match is_shared {
+        true => format!(", {} against an even share", change(file.of_even)),
+        false => String::new(),
+    };
     format!(
-        "file {} {} on {}: {} MB/s, {} against an even share, mean write {}",
+        "file {} {} on {}: {} MB/s{share}, mean write {}",
         file.file_id,
         file.name,
         if file.volume.is_empty() {
@@ -158,41 +162,50 @@ fn tip(file: &FileShare) -> String {
             &file.volume
         },
         figure(file.mb_per_s),
-        change(file.of_even),
         file.write_us.map_or("not timed".to_owned(), latency)
     )
 }
 
 fn table(results: &Results, balances: &[Balance]) -> Markup {
+    let files = || balances.iter().flat_map(|b| b.files.iter().chain(&b.log));
+    let has_checkpoints = files().any(|file| file.checkpoint_bytes > 0.0);
     html! {
         table {
-            caption { "An average run's traffic, file by file" }
+            caption {
+                "An average run's traffic, file by file; mean times of one write and one read, where there \
+                were enough for the milliseconds in which they are counted"
+            }
             thead { tr {
                 th scope="col" { (results.experiment.factor.plural) }
                 th scope="col" { "file id" } th scope="col" { "name" } th scope="col" { "volume" }
-                th scope="col" { "written" } th scope="col" { "by checkpoints" }
+                th scope="col" { "written" }
+                @if has_checkpoints { th scope="col" { "by checkpoints" } }
                 th scope="col" { "MB/s" } th scope="col" { "vs even share" }
                 th scope="col" { "mean write" } th scope="col" { "mean read" }
             } }
             @for balance in balances {
                 tbody {
-                    @for file in &balance.files { (row(balance, file, true)) }
-                    @if let Some(log) = &balance.log { (row(balance, log, false)) }
+                    @for file in &balance.files { (row(balance, file, (true, has_checkpoints))) }
+                    @if let Some(log) = &balance.log { (row(balance, log, (false, has_checkpoints))) }
                 }
             }
         }
     }
 }
 
-fn row(balance: &Balance, file: &FileShare, is_data: bool) -> Markup {
+fn row(balance: &Balance, file: &FileShare, (is_data, has_checkpoints): (bool, bool)) -> Markup {
     html! {
         tr {
             th scope="row" { (balance.level) }
             td { (file.file_id) } td class="code" { (file.name) } td class="code" { (file.volume) }
             td { (bytes(round_u64(file.bytes_written))) }
-            td { (bytes(round_u64(file.checkpoint_bytes))) }
+            @if has_checkpoints { td { (bytes(round_u64(file.checkpoint_bytes))) } }
             td { (figure(file.mb_per_s)) }
-            td { @if is_data { (change(file.of_even)) } @else { "log" } }
+            td {
+                @if !is_data { "log" }
+                @else if balance.is_shared() { (change(file.of_even)) }
+                @else { "-" }
+            }
             td { (file.write_us.map_or("-".to_owned(), latency)) }
             td { (file.read_us.map_or("-".to_owned(), latency)) }
         }
@@ -248,6 +261,31 @@ mod tests {
         let (_, line, chart) = said(&[("1", &[100])]);
         assert_eq!(line, "balance: one data file, nothing to balance");
         assert_eq!(chart, "No level has more than one data file to balance");
+    }
+
+    #[test]
+    fn what_was_not_counted_is_no_column_and_a_file_alone_has_no_share() {
+        let mut results = with(&[("1", &[8192]), ("2", &[0, 0])]);
+        let shown = |results: &Results| table(results, &Balance::of(results)).into_string();
+        let page = shown(&results);
+        assert!(
+            !page.contains("by checkpoints") && !page.contains("0.0%"),
+            "{page}"
+        );
+        if let Some(file) = results
+            .runs
+            .first_mut()
+            .and_then(|run| run.files.first_mut())
+        {
+            // Two writes of less than the millisecond in which their time is counted.
+            (file.writes, file.write_stall_us, file.checkpoint_bytes) = (2, 0, 4096);
+        }
+        let page = shown(&results);
+        assert!(
+            page.contains("by checkpoints") && page.contains("4.00 KB"),
+            "{page}"
+        );
+        assert!(!page.contains("0 us"), "{page}");
     }
 
     #[test]

@@ -10,10 +10,7 @@ pub(in crate::report) fn section(results: &Results) -> Markup {
     let measured: Vec<(&Ceiling, f64)> = results
         .ceilings
         .iter()
-        .filter_map(|ceiling| {
-            let limit = ceiling.limit.filter(|limit| *limit > 0.0)?;
-            Some((ceiling, ceiling.used? / limit))
-        })
+        .filter_map(|ceiling| Some((ceiling, ceiling.share()?)))
         .collect();
     let missing: Vec<&Ceiling> = results
         .ceilings
@@ -49,7 +46,9 @@ fn chart(results: &Results, measured: &[(&Ceiling, f64)]) -> Markup {
                 "Used up: {}, {used} of what it did when it was measured; while the engine ran it did more",
                 ceiling.name
             ),
-            s if s > 0.85 => format!("Nearly used up: {}, {used} of what it can do", ceiling.name),
+            s if s >= Ceiling::LIMITING => {
+                format!("Nearly used up: {}, {used} of what it can do", ceiling.name)
+            }
             _ => format!(
                 "Nothing measured is used up; closest is {} with {used}",
                 ceiling.name
@@ -127,7 +126,8 @@ fn draw(measured: &[(&Ceiling, f64)], size: Size) -> Svg {
             &percent(*share),
         );
     }
-    svg.line("knee", (x.px(0.85), 2.0), (x.px(0.85), bottom));
-    svg.text("tick", Anchor::Middle, x.px(0.85), bottom + 16.0, "85%");
+    let limiting = x.px(Ceiling::LIMITING);
+    svg.line("knee", (limiting, 2.0), (limiting, bottom));
+    svg.text("tick", Anchor::Middle, limiting, bottom + 16.0, "85%");
     svg
 }

@@ -43,6 +43,17 @@ impl Plot {
         }
     }
 
+    /// Horizontal grid lines of logarithms, with the changes that they are at the left.
+    pub(super) fn change_axis(&self, svg: &mut Svg, y: &Scale) {
+        for tick in y.ratio_ticks(5) {
+            let at = y.px(tick);
+            svg.line("grid", (self.left, at), (self.right, at));
+            let text = super::words::change(tick.exp());
+            let text = text.replace(".0%", "%");
+            svg.text("tick", Anchor::End, self.left - 8.0, at + 4.0, &text);
+        }
+    }
+
     /// Values below the floor with what they are; grid lines where `grid` is set.
     pub(super) fn across_axis(
         &self,

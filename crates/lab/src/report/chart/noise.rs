@@ -1,6 +1,6 @@
 //! The noise panel's drawings: baseline against itself, runs in order, residuals against a normal law.
 
-use super::{Plot, percent_tick};
+use super::Plot;
 use crate::report::MOST_ROWS;
 use crate::report::derive::normal_quantile;
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
@@ -231,8 +231,9 @@ pub(in crate::report) fn run_order(results: &Results) -> Markup {
     .render()
 }
 
-fn signed(fraction: f64) -> String {
-    change(1.0 + fraction)
+/// A residual as the change that it is: residuals are logarithms.
+fn signed(log: f64) -> String {
+    change(log.exp())
 }
 
 fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
@@ -253,7 +254,7 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
         .map(|point| point.residual.with_block)
         .chain([0.0]);
     let y = Scale::new(range(values, 0.12), (plot.bottom, plot.top));
-    plot.value_axis(&mut svg, &y, percent_tick);
+    plot.change_axis(&mut svg, &y);
     plot.floor(&mut svg);
     svg.line("axis", (plot.left, y.px(0.0)), (plot.right, y.px(0.0)));
     draw_drift(&mut svg, results, points, &x, &y);
@@ -313,6 +314,51 @@ fn draw_drift(svg: &mut Svg, results: &Results, points: &[Placed<'_>], x: &Scale
     }
 }
 
+/// Whether the residuals follow a normal law, and which run lies furthest out, in a sentence.
+fn law(results: &Results) -> String {
+    const ALPHA: f64 = 0.05;
+    let noise = &results.noise;
+    let scatter = noise.cv.map_or_else(String::new, |cv| {
+        format!("; a run scatters by {}", percent(cv.value))
+    });
+    let Some(normality) = &noise.normality else {
+        return format!("Residuals over the values of a normal law{scatter}");
+    };
+    let furthest = format!(
+        "run {} lies {:.1} standard deviations out",
+        normality.run,
+        normality.studentized.abs()
+    );
+    let p = |p: f64| match p < 0.01 {
+        true => "p < 0.01".to_owned(),
+        false => format!("p = {p:.2}"),
+    };
+    let strange = match noise.outliers.len() {
+        0 => String::new(),
+        1 => "; the run below is strange all the same".to_owned(),
+        runs => format!("; the {runs} runs below are strange all the same"),
+    };
+    match (normality.p < ALPHA, normality.run_p < ALPHA) {
+        (true, true) => format!(
+            "The residuals follow no normal law ({}), and {furthest}: the intervals are approximate",
+            p(normality.p)
+        ),
+        (true, false) => format!(
+            "The residuals follow no normal law ({}): the intervals are approximate",
+            p(normality.p)
+        ),
+        (false, true) => format!(
+            "{} of a normal law ({}): the intervals are approximate",
+            furthest.replacen("run", "Run", 1),
+            p(normality.run_p)
+        ),
+        (false, false) => format!(
+            "No departure from a normal law is shown ({}){scatter}{strange}",
+            p(normality.p)
+        ),
+    }
+}
+
 /// Residuals against what a normal law would give.
 pub(in crate::report) fn quantiles(results: &Results) -> Markup {
     let mut values: Vec<f64> = results
@@ -337,24 +383,13 @@ pub(in crate::report) fn quantiles(results: &Results) -> Markup {
         })
         .collect();
     let spread = (values.iter().map(|value| value * value).sum::<f64>() / (n - 1.0)).sqrt();
-    let furthest = points
-        .iter()
-        .map(|(normal, value)| (value - normal * spread).abs())
-        .fold(0.0, f64::max);
-    let finding = if furthest > 1.5 * spread {
-        "Some runs lie further out than a normal law would let them".to_owned()
-    } else {
-        format!(
-            "Residuals look normal; a run scatters by {}",
-            percent(results.noise.cv.map_or(spread, |cv| cv.value))
-        )
-    };
+    let finding = law(results);
     let draw = |size: Size| draw_quantiles(&points, spread, size);
     Figure {
         id: "quantiles",
         finding: &finding,
-        description: "Residuals sorted, over the values a normal law would give. Points on the line: the \
-            intervals can be taken at their word.",
+        description: "Residuals sorted, over the values a normal law would give. The intervals suppose that \
+            the points follow the line.",
         draw: &draw,
         legend: html! {},
         table: html! { table {
@@ -387,7 +422,7 @@ fn draw_quantiles(points: &[(f64, f64)], spread: f64, size: Size) -> Svg {
         .map(|point| point.1)
         .chain([ends.0 * spread, ends.1 * spread]);
     let y = Scale::new(range(values, 0.08), (plot.bottom, plot.top));
-    plot.value_axis(&mut svg, &y, percent_tick);
+    plot.change_axis(&mut svg, &y);
     plot.floor(&mut svg);
     svg.line(
         "fit",
@@ -407,4 +442,56 @@ fn draw_quantiles(points: &[(f64, f64)], spread: f64, size: Size) -> Svg {
     plot.across_axis(&mut svg, &x, 5, false, "normal law (standard deviations)");
     svg.text("axis-title", Anchor::Start, 0.0, 12.0, "residual");
     svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::{Normality, Outlier};
+
+    fn said(p: f64, run_p: f64, strange: usize) -> String {
+        let mut results = Results::default();
+        results.noise.normality = Some(Normality {
+            w: 0.9,
+            p,
+            run: 17,
+            studentized: -5.94,
+            run_p,
+        });
+        results.noise.outliers = vec![Outlier::default(); strange];
+        law(&results)
+    }
+
+    #[test]
+    fn residuals_with_a_strange_run_are_not_called_normal() {
+        assert_eq!(
+            said(0.004, 0.002, 1),
+            "The residuals follow no normal law (p < 0.01), and run 17 lies 5.9 standard deviations out: the \
+             intervals are approximate"
+        );
+        assert_eq!(
+            said(0.2, 0.03, 1),
+            "Run 17 lies 5.9 standard deviations out of a normal law (p = 0.03): the intervals are \
+             approximate"
+        );
+        assert_eq!(
+            said(0.2, 0.4, 1),
+            "No departure from a normal law is shown (p = 0.20); the run below is strange all the same"
+        );
+        assert_eq!(
+            said(0.2, 0.4, 0),
+            "No departure from a normal law is shown (p = 0.20)"
+        );
+        // An older result has no test.
+        assert_eq!(
+            law(&Results::default()),
+            "Residuals over the values of a normal law"
+        );
+    }
+
+    #[test]
+    fn a_run_at_a_seventh_of_the_rate_has_not_lost_more_than_all_of_it() {
+        assert_eq!(signed(-1.99), "\u{2212}86.3%");
+        assert_eq!(signed(0.01), "+1.0%");
+    }
 }

@@ -197,9 +197,17 @@ fn draw_curve(
     };
     for n in marked {
         if let (Some(spot), Some(point)) = (spots.get(n), curve.points.get(n)) {
-            let tip = format!("{}: {}, {}", curve.name, figure(point.x), figure(point.y));
+            let tip = format!("{}: {}, {}", curve.name, plain(point.x), figure(point.y));
             svg.mark(place, *spot, 4.5, "", &tip);
         }
+    }
+}
+
+/// A place along the axis as it was typed: `4`, not `4.00`.
+fn plain(value: f64) -> String {
+    match value.fract() == 0.0 {
+        true => format!("{value:.0}"),
+        false => figure(value),
     }
 }
 
@@ -209,25 +217,69 @@ const MOST_ROWS: usize = 40;
 /// The figures behind a chart.
 fn figures(chart: &Chart) -> Markup {
     let step = |curve: &Curve| curve.points.len().div_ceil(MOST_ROWS).max(1);
+    let mut all = chart.panels.iter().flat_map(points);
+    let has_bounds = all.any(|point| point.low.is_some() && point.high.is_some());
     html! {
         table {
             caption { (chart.finding) }
             thead { tr {
                 @if chart.panels.len() > 1 { th scope="col" { "panel" } }
                 th scope="col" { "curve" } th scope="col" { (chart.x) } th scope="col" { (chart.y) }
-                th scope="col" { "interval" }
+                @if has_bounds { th scope="col" { (chart.bounds.words()) } }
             } }
             @for panel in &chart.panels { @for curve in &panel.curves {
                 tbody { @for point in curve.points.iter().step_by(step(curve)) { tr {
                     @if chart.panels.len() > 1 { th scope="row" { (panel.title) } }
                     th scope="row" { (curve.name) }
-                    td { (figure(point.x)) } td { (figure(point.y)) }
-                    td { @match (point.low, point.high) {
+                    td { (plain(point.x)) } td { (figure(point.y)) }
+                    @if has_bounds { td { @match (point.low, point.high) {
                         (Some(low), Some(high)) => { (figure(low)) " to " (figure(high)) }
                         _ => { "-" }
-                    } }
+                    } } }
                 } } }
             } }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::results::Bounds;
+
+    fn headed(bounds: Bounds, ends: Option<(f64, f64)>) -> String {
+        let point = Point {
+            x: 8.0,
+            y: 25_173.0,
+            low: ends.map(|ends| ends.0),
+            high: ends.map(|ends| ends.1),
+        };
+        let curve = Curve {
+            name: "1 file".to_owned(),
+            points: vec![point],
+        };
+        let chart = Chart {
+            bounds,
+            panels: vec![Panel {
+                curves: vec![curve],
+                ..Panel::default()
+            }],
+            ..Chart::default()
+        };
+        figures(&chart).into_string()
+    }
+
+    #[test]
+    fn the_ends_at_a_point_are_called_what_they_are() {
+        let ends = Some((14_486.0, 38_565.0));
+        let runs = headed(Bounds::Runs, ends);
+        assert!(
+            runs.contains(">least to greatest run<") && !runs.contains("interval"),
+            "{runs}"
+        );
+        assert!(runs.contains("<td>8</td>"), "{runs}");
+        assert!(headed(Bounds::Interval, ends).contains(">interval<"));
+        // A model has neither.
+        assert!(!headed(Bounds::Interval, None).contains("interval"));
     }
 }

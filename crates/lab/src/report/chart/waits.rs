@@ -34,10 +34,10 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
     let Some(level) = level.filter(|level| level.elapsed_s > 0.0) else {
         return "Where a session's time went".to_owned();
     };
-    let Some((category, seconds)) = heaviest(time, level) else {
-        return "Sessions hardly waited at all".to_owned();
-    };
     let name = level_name(&results.experiment, &level.level);
+    let Some((category, seconds)) = heaviest(time, level) else {
+        return format!("At {name} sessions did not wait");
+    };
     if level.running_s > *seconds {
         let share = percent(level.running_s / level.elapsed_s);
         let what = match level.hidden_sleep {
@@ -262,6 +262,15 @@ fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) 
     let Some((part, (category, seconds))) = heaviest else {
         return WHAT.to_owned();
     };
+    let running = change.by_row.get(time.categories.len()).copied();
+    if let Some(running) = running.filter(|running| running.abs() > seconds.abs()) {
+        let way = if running < 0.0 { "less" } else { "more" };
+        return format!(
+            "At {name} a session spends {} s {way} running, or in what is not accounted for, than at the \
+             baseline; waits change less",
+            figure(running.abs())
+        );
+    }
     let base = results.baseline().and_then(|level| time.at(&level.level));
     let elapsed = base.map_or(0.0, |time| time.elapsed_s);
     let share = |time: &LevelTime| {

@@ -3,7 +3,7 @@
 use crate::report::words::{
     self, change, change_range, figure, is_shown_gain, latency, measure, percent,
 };
-use crate::results::{LevelResult, Results};
+use crate::results::{Averaging, LevelFigure, LevelResult, Results};
 use maud::{Markup, html};
 
 /// The class of a verdict. Colour only where the interval excludes "no difference".
@@ -28,15 +28,15 @@ fn or_dash(value: Option<f64>, text: impl Fn(f64) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), text)
 }
 
-/// Names and units of the columns of figures, each once, in the order in which they come.
-fn figure_names(results: &Results) -> Vec<(&str, &str)> {
-    let mut names: Vec<(&str, &str)> = Vec::new();
+/// The first figure of each column, in the order in which they come.
+fn columns(results: &Results) -> Vec<&LevelFigure> {
+    let mut columns: Vec<&LevelFigure> = Vec::new();
     for figure in results.levels.iter().flat_map(|level| &level.figures) {
-        if !names.iter().any(|(name, _)| *name == figure.name) {
-            names.push((&figure.name, &figure.unit));
+        if !columns.iter().any(|known| known.name == figure.name) {
+            columns.push(figure);
         }
     }
-    names
+    columns
 }
 
 /// Whether commits and rows are the same figure at every level, so that one column shows both.
@@ -66,7 +66,8 @@ fn own_figure(level: &LevelResult, name: &str) -> Markup {
 /// The table, with its terms explained below.
 pub(in crate::report) fn table(results: &Results) -> Markup {
     let experiment = &results.experiment;
-    let figures = figure_names(results);
+    let figures = columns(results);
+    let median = Averaging::Median.words();
     let has =
         |part: fn(&LevelResult) -> Option<f64>| results.levels.iter().any(|l| part(l).is_some());
     let (rows, commits, p99) = (
@@ -94,10 +95,12 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                 th scope="col" { "change" } th scope="col" { "interval" }
                 th scope="col" { "robust twin" } th scope="col" class="words" { "verdict" }
                 th scope="col" { "CV" }
-                @if rows { th scope="col" { "rows/s" } }
-                @if commits { th scope="col" { "commits/s" } }
-                @if p99 { th scope="col" { "p99" } }
-                @for (name, unit) in &figures { th scope="col" { (name) " (" (unit) ")" } }
+                @if rows { th scope="col" { "rows/s, " (median) } }
+                @if commits { th scope="col" { "commits/s, " (median) } }
+                @if p99 { th scope="col" { "p99, " (median) } }
+                @for of in &figures { th scope="col" {
+                    (of.name) " (" (of.unit) "), " (of.averaging.words())
+                } }
             } }
             tbody { @for level in &results.levels {
                 tr class=[level.is_baseline.then_some("base")] {
@@ -118,8 +121,8 @@ pub(in crate::report) fn table(results: &Results) -> Markup {
                     @if rows { td { (or_dash(level.rows_per_s, figure)) } }
                     @if commits { td { (or_dash(level.commits_per_s, figure)) } }
                     @if p99 { td { (or_dash(level.p99_us, latency)) } }
-                    @for (name, _) in &figures {
-                        td { (own_figure(level, name)) }
+                    @for of in &figures {
+                        td { (own_figure(level, &of.name)) }
                     }
                 }
             } }
@@ -162,10 +165,16 @@ fn meanings(results: &Results) -> Markup {
                 dt { "same" } dd { "shown to be within " (delta) " of the baseline." }
                 dt { "cannot tell" } dd { "none of these can be said with so many runs." }
                 dt { "~" } dd { "the interval holds \"no difference\"." }
-                dt { "mean" } dd { "geometric, block effects removed; n is the number of runs, not of \
-                    sessions or statements." }
+                dt { "median, mean" } dd { "of the runs of a level, not of its sessions or statements. The \
+                    mean of the response is geometric, and the effects of the blocks are removed." }
+                dt { "(+5.1%)" } dd { "behind another figure: its change against the baseline, as the \
+                    geometric mean of the ratios within blocks, where an interval for this figure alone \
+                    excludes \"no difference\"." }
                 dt { "robust twin" } dd { "median of the ratios within blocks: one bad run can't move it." }
-                dt { "CV" } dd { "scatter of single runs, as a share of their mean." }
+                dt { "CV" } dd { "scatter of the runs of this level, as a share of their mean." }
+                @if results.experiment.response.unit == "s" {
+                    dt { "faster" } dd { "by a percentage: the elapsed time is that much shorter." }
+                }
             }
         }
     }

@@ -16,12 +16,14 @@ mod budget;
 mod cause;
 mod classes;
 mod fills;
+mod limits;
 mod outside;
 
 use super::Analysis;
 use super::facts::Facts;
 use super::levels::Judged;
-use crate::results::{Answer, Attribution, Confidence, LevelResult, Run, has_think_times};
+use crate::report::words::figure;
+use crate::results::{Answer, Attribution, Ceiling, Confidence, LevelResult, Run, has_think_times};
 use budget::{Basis, Budget};
 use cause::{changed, hold_against, unchanged};
 
@@ -69,14 +71,7 @@ fn explain(
         Budget::of(&runs.0, basis, thinks),
         Budget::of(&runs.1, basis, thinks),
     ) else {
-        return Attribution {
-            summary: format!(
-                "No block has runs of both {} and {} whose time can be divided into waits, so no cause can \
-                 be named.",
-                names.0, names.1
-            ),
-            ..Attribution::default()
-        };
+        return no_blocks(names);
     };
     let change = level.elapsed - base.elapsed;
     // A change that was not shown is noise; the only thing to explain is where the time goes.
@@ -92,17 +87,29 @@ fn explain(
         return contrary((&base, &level), names, basis);
     }
     let cpus = analysis.environment.cpu_count.unwrap_or(1);
-    if let Some(mut found) = outside::busy_neighbour(&runs, change, cpus, names) {
+    let (slower, faster, slower_name, faster_name) = if change > 0.0 {
+        (&runs.1, &runs.0, names.1, names.0)
+    } else {
+        (&runs.0, &runs.1, names.0, names.1)
+    };
+    let limit = |level: &str| analysis.experiment.limit_of(level, analysis.history);
+    let slow_limit = limit(slower_name).filter(Ceiling::is_reached);
+    if let Some(slow_limit) = &slow_limit {
+        let fast_limit = limit(faster_name);
+        if let Some(mut found) = limits::at_limit(slow_limit, fast_limit.as_ref(), faster_name) {
+            let shares = outside::shares_beside(&runs, change, cpus, names);
+            found.evidence_against.extend(shares);
+            return found;
+        }
+    }
+    // Other programs do not slow a level that reaches what a device does.
+    let others = outside::busy_neighbour(&runs, change, cpus, names);
+    if let Some(mut found) = others.filter(|_| slow_limit.is_none()) {
         note_blocks(&mut found, blocks);
         return found;
     }
     let mut found = changed((&base, &level), change, names, basis);
     note_blocks(&mut found, blocks);
-    let (slower, faster, slower_name) = if change > 0.0 {
-        (&runs.1, &runs.0, names.1)
-    } else {
-        (&runs.0, &runs.1, names.0)
-    };
     if found.confidence == Confidence::Likely {
         let ceiling =
             analysis
@@ -111,9 +118,31 @@ fn explain(
         hold_against(&mut found, ceiling.as_ref());
     }
     name_closer(&mut found, slower, faster);
+    found.evidence_against.extend(more_sessions(loss, change));
     let possible = outside::possible_neighbour(&runs, change, cpus, names);
     found.evidence_against.extend(possible);
     found
+}
+
+/// No cause, where no block has runs of both levels.
+fn no_blocks(names: (&str, &str)) -> Attribution {
+    Attribution {
+        summary: format!(
+            "No block has runs of both {} and {} whose time can be divided into waits, so no cause can be \
+             named.",
+            names.0, names.1
+        ),
+        ..Attribution::default()
+    }
+}
+
+/// What is held against a cause where more sessions together did more, although each piece of work took
+/// longer.
+fn more_sessions(loss: Option<f64>, change: f64) -> Option<String> {
+    let text = "the levels have different numbers of sessions: this is why a piece of work takes longer, not \
+                why more of them are done at a time";
+    loss.is_some_and(|loss| loss < 0.0 && change > 0.0)
+        .then(|| text.to_owned())
 }
 
 /// Runs of the baseline, and of a level.
@@ -176,8 +205,11 @@ fn contrary((base, level): (&Budget, &Budget), names: (&str, &str), basis: Basis
                   shows: the waits of these runs do not follow the difference, so no cause can be named."
             .to_string(),
         evidence_against: vec![format!(
-            "{whole}: {:.2} {unit} at {}, {:.2} {unit} at {} in these blocks",
-            base.elapsed, names.0, level.elapsed, names.1
+            "{whole}: {} {unit} at {}, {} {unit} at {} in these blocks",
+            figure(base.elapsed),
+            names.0,
+            figure(level.elapsed),
+            names.1
         )],
         ..Attribution::default()
     }
@@ -194,7 +226,6 @@ fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::results::Ceiling;
 
     #[test]
     fn a_time_that_changes_the_other_way_than_the_table_has_no_cause() {
@@ -222,8 +253,18 @@ mod tests {
         let (base, level) = (budget(10.0), budget(11.2));
         let found = contrary((&base, &level), ("1", "8"), Basis::Worker);
         assert_eq!(found.confidence, Confidence::Unknown);
-        let text = "the elapsed time: 10.00 s at 1, 11.20 s at 8 in these blocks";
+        let text = "the elapsed time: 10.0 s at 1, 11.2 s at 8 in these blocks";
         assert_eq!(found.evidence_against, [text]);
+    }
+
+    #[test]
+    fn the_cause_of_longer_pieces_is_not_that_of_more_of_them() {
+        // 32 users do 4.9 times as much as one, and each of their transactions takes 52 ms longer.
+        let text = more_sessions(Some(-4.9_f64.ln()), 52.4).unwrap();
+        assert!(text.contains("not why more of them are done"), "{text}");
+        assert_eq!(more_sessions(Some(0.1), 52.4), None);
+        assert_eq!(more_sessions(Some(-0.1), -1.0), None);
+        assert_eq!(more_sessions(None, 52.4), None);
     }
 
     #[test]

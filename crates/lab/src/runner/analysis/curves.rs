@@ -7,10 +7,11 @@
 //! resampled blocks. Those intervals, and those of the means in the chart, hold each for itself.
 
 use super::facts::Facts;
-use crate::design::Cell;
+use crate::design::{Cell, Factor};
 use crate::report::words::{change, change_range, figure};
 use crate::results::{
-    ALONG, Better, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable, has_think_times,
+    ALONG, Better, Bounds, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable,
+    has_think_times,
 };
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Stream, fit_usl, mean, quantile};
@@ -43,7 +44,7 @@ fn lines(facts: &Facts<'_>) -> Option<Vec<Line>> {
         };
         let name = match factors.len() {
             1 => "all".to_owned(),
-            _ => rest.key(&factors[1..]),
+            _ => curve_name(&rest, &factors[1..]),
         };
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.cells.push((value, cell.index)),
@@ -54,6 +55,16 @@ fn lines(facts: &Facts<'_>) -> Option<Vec<Line>> {
         }
     }
     Some(lines)
+}
+
+/// The name of a curve: the levels of its factors, with that of a factor before a bare number.
+fn curve_name(rest: &Cell, factors: &[Factor]) -> String {
+    let key = rest.key(factors);
+    let mut varied = factors.iter().filter(|factor| factor.levels.len() > 1);
+    match varied.next() {
+        Some(factor) if key.parse::<f64>().is_ok() => format!("{} {key}", factor.name),
+        _ => key,
+    }
 }
 
 /// The section of the curves; empty for plans with one factor and where too little was measured.
@@ -231,8 +242,8 @@ fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
     };
     Chart {
         finding: format!(
-            "{along} of {} points differ from the first point of their curve{between}; the table of levels \
-             compares with the baseline alone",
+            "{along} of {} points are shown to differ from the first point of their curve{between}; the \
+             table of levels compares with the baseline alone, with narrower intervals",
             all(true)
         ),
         description: format!(
@@ -241,6 +252,7 @@ fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
         ),
         x: name.to_owned(),
         y: format!("{}, {}", facts.plan.response.name, facts.plan.response.unit),
+        bounds: Bounds::Interval,
         x_by_powers: lines
             .iter()
             .flat_map(|line| &line.cells)

@@ -3,11 +3,13 @@
 use super::facts::{Facts, ratios};
 use super::levels::Judged;
 use crate::plan::{ASSUMED_CV, PROMISED_POWER};
-use crate::results::{AaCheck, Drift, Estimate, Interval, Mde, Noise, Outlier, Residual, Run};
+use crate::results::{
+    AaCheck, Drift, Estimate, Interval, Mde, Noise, Normality, Outlier, Residual, Run,
+};
 use furrow_stats::noise::{aa_check, drift, outliers, serial_correlation};
 use furrow_stats::power::Design;
 use furrow_stats::special::t_quantile;
-use furrow_stats::{Stream, Table, TwoWay, cv_interval, mean};
+use furrow_stats::{Stream, Table, TwoWay, cv_interval, mean, normality};
 
 pub(super) fn panel(facts: &Facts<'_>, judged: &[Judged]) -> Noise {
     let before = promise(
@@ -53,6 +55,7 @@ pub(super) fn panel(facts: &Facts<'_>, judged: &[Judged]) -> Noise {
         lag1_p,
         durbin_watson: serial.map(|s| s.durbin_watson),
         outliers: labelled(facts, model),
+        normality: law(facts, model),
         residuals,
     }
 }
@@ -196,18 +199,32 @@ fn drift_line(facts: &Facts<'_>, model: &TwoWay) -> Option<Drift> {
     })
 }
 
+/// The run of an arm in a block of the model.
+fn run_at<'a>(facts: &'a Facts<'_>, arm: usize, block: usize) -> Option<&'a Run> {
+    let mut planned = facts.planned.iter();
+    let planned = planned.find(|run| run.arm == arm && run.block as usize == block + 1)?;
+    facts.runs.iter().find(|run| run.id == planned.id)
+}
+
+/// The residuals against a normal law. The plan's seed makes its simulated experiments the same each time.
+fn law(facts: &Facts<'_>, model: &TwoWay) -> Option<Normality> {
+    let mut stream = Stream::named(facts.plan.seed, "normality");
+    let found = normality(&facts.logs, model, &mut stream)?;
+    let furthest = found.furthest;
+    Some(Normality {
+        w: found.w,
+        p: found.p,
+        run: run_at(facts, furthest.arm, furthest.block)?.id,
+        studentized: furthest.studentized,
+        run_p: furthest.p,
+    })
+}
+
 fn labelled(facts: &Facts<'_>, model: &TwoWay) -> Vec<Outlier> {
-    let run_at = |arm: usize, block: usize| {
-        let planned = facts
-            .planned
-            .iter()
-            .find(|run| run.arm == arm && run.block as usize == block + 1)?;
-        facts.runs.iter().find(|run| run.id == planned.id)
-    };
     outliers(model, 3.5)
         .into_iter()
         .filter_map(|outlier| {
-            let run = run_at(outlier.arm, outlier.block)?;
+            let run = run_at(facts, outlier.arm, outlier.block)?;
             Some(Outlier {
                 run: run.id,
                 score: outlier.score,

@@ -3,7 +3,9 @@
 use super::facts::Facts;
 use super::levels::Judged;
 use crate::report::words::{change, change_range, percent, round_percent};
-use crate::results::{Answer, Badge, Chart, Curve, Interval, Panel, Point, Section, SheetTable};
+use crate::results::{
+    Answer, Badge, Bounds, Chart, Curve, Interval, Panel, Point, Section, SheetTable,
+};
 use crate::search::{ENOUGH, standing};
 use furrow_stats::Standing;
 
@@ -171,6 +173,7 @@ impl Outcome {
                     .to_owned(),
             x: "place".to_owned(),
             y: format!("{} over that of the leader", facts.plan.response.name),
+            bounds: Bounds::Interval,
             x_by_powers: false,
             panels: vec![Panel {
                 title: String::new(),

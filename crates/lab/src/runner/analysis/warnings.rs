@@ -1,7 +1,7 @@
 //! Circumstances that disturbed the figures: shown at the top of the report.
 
 use super::facts::Facts;
-use crate::report::words::percent;
+use crate::report::words::{latency, percent};
 use furrow_stats::median;
 
 /// Runs shorter than this are dominated by disturbances of a few seconds.
@@ -32,9 +32,9 @@ pub(super) fn of(facts: &Facts<'_>, cpus: Option<u32>) -> Vec<String> {
     if !seconds.is_empty() && median(&seconds) < SHORT_S {
         let times = (SHORT_S / median(&seconds).max(0.01)).ceil();
         warnings.push(format!(
-            "Runs took {:.1} s (median): background work that comes and goes within seconds weighs on such \
-             runs. Give each run {times:.0} times the work for a verdict.",
-            median(&seconds)
+            "Runs took {} (median): background work that comes and goes within seconds weighs on such runs. \
+             Give each run {times:.0} times the work for a verdict.",
+            latency(1e6 * median(&seconds))
         ));
     }
     violations(facts).chain(warnings).collect()

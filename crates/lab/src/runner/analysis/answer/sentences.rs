@@ -258,25 +258,7 @@ impl Sentences<'_> {
 
     /// A change of the response, given on the log scale.
     fn change(&self, log: f64) -> Change {
-        let loss = self.facts.loss(log);
-        let ratio = loss.abs().exp();
-        let is_speed = self.facts.is_speed();
-        let is_large = is_speed && ratio >= LARGE_RATIO;
-        Change {
-            amount: match is_large {
-                true => ratio,
-                false => 100.0 * log.exp_m1().abs(),
-            },
-            is_large,
-            direction: match (is_large, is_speed, loss < 0.0) {
-                (true, _, true) => "as fast",
-                (true, _, false) => "as long",
-                (false, true, true) => "faster",
-                (false, true, false) => "slower",
-                (false, false, true) => "better",
-                (false, false, false) => "worse",
-            },
-        }
+        change_of(log, self.facts.loss(log), self.facts.is_speed())
     }
 
     /// The ends of an interval, with their directions where these differ. A gain comes before a loss,
@@ -368,6 +350,32 @@ struct Change {
     direction: &'static str,
 }
 
+/// A change of the response by its logarithm and by that of the loss. Only a speed that falls is a multiple
+/// of something, of the time.
+fn change_of(log: f64, loss: f64, is_speed: bool) -> Change {
+    let ratio = match is_speed {
+        true => loss.abs().exp(),
+        false => log.exp(),
+    };
+    let is_large = ratio >= LARGE_RATIO;
+    Change {
+        amount: match is_large {
+            true => ratio,
+            false => 100.0 * log.exp_m1().abs(),
+        },
+        is_large,
+        direction: match (is_large, is_speed, loss < 0.0) {
+            (true, true, true) => "as fast",
+            (true, true, false) => "as long",
+            (true, false, _) => "as much",
+            (false, true, true) => "faster",
+            (false, true, false) => "slower",
+            (false, false, true) => "better",
+            (false, false, false) => "worse",
+        },
+    }
+}
+
 impl Change {
     fn unit(&self) -> &'static str {
         if self.is_large { " times" } else { "%" }
@@ -398,6 +406,18 @@ fn beyond(cell: usize, ladder: &Ladder) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_large_change_is_a_multiple() {
+        let said =
+            |ratio: f64, loss: f64, is_speed| change_of(ratio.ln(), loss, is_speed).to_string();
+        assert_eq!(said(4.892, -1.0, false), "4.9 times as much");
+        assert_eq!(said(0.2, 1.0, false), "80.0% worse");
+        assert_eq!(said(1.2, -0.1, false), "20.0% better");
+        assert_eq!(said(0.2, 0.2_f64.ln(), true), "5.0 times as fast");
+        assert_eq!(said(3.0, 3.0_f64.ln(), true), "3.0 times as long");
+        assert_eq!(said(0.545, -0.6, true), "45.5% faster");
+    }
 
     #[test]
     fn chances_below_one_in_twenty_are_left_out_and_none_is_called_certain() {

@@ -1,13 +1,12 @@
 //! The cause of a change between two levels, by their budgets of time.
 
 use super::budget::{Basis, Budget, RUNNING, UNSLEPT, is_undivided};
+use crate::report::words::figure;
 use crate::results::{Attribution, Ceiling, Confidence, Fill, NOT_DUE, OWN_THREADS, Run, THINKING};
 use furrow_stats::median;
 
 /// Share of the change that a category must carry.
 const ENOUGH: f64 = 0.6;
-/// Use of a ceiling from which on it limits.
-const CEILING: f64 = 0.85;
 /// A share that changes by less than this has not changed.
 const BARELY: f64 = 0.02;
 /// A category with this part of all seconds at both levels leaves nothing that it could shrink or grow with.
@@ -42,12 +41,15 @@ pub(super) fn changed(
     let share = delta / change;
     let (before, after) = (base.share(category), level.share(category));
     let (unit, of, whole) = basis.words();
+    let of_budget = |budget: &Budget| figure(budget.seconds.get(category).copied().unwrap_or(0.0));
+    let sign = if change < 0.0 { "\u{2212}" } else { "+" };
     let reported = format!(
-        "{category}: {:.2} {unit} {of} at {}, {:.2} {unit} at {}; {whole} changed by {change:+.2} {unit}",
-        base.seconds.get(category).copied().unwrap_or(0.0),
+        "{category}: {} {unit} {of} at {}, {} {unit} at {}; {whole} changed by {sign}{} {unit}",
+        of_budget(base),
         names.0,
-        level.seconds.get(category).copied().unwrap_or(0.0),
+        of_budget(level),
         names.1,
+        figure(change.abs())
     );
     let mut result = Attribution {
         share: Some(share),
@@ -205,8 +207,7 @@ fn filled(
 
 /// A likely cause is attributed when the slower level nearly uses up its ceiling.
 pub(super) fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
-    let bound = ceiling.and_then(|c| Some((c, c.used? / c.limit.filter(|&limit| limit > 0.0)?)));
-    let Some((ceiling, used)) = bound else {
+    let Some((ceiling, used)) = ceiling.and_then(|c| Some((c, c.share()?))) else {
         let text = "none of the measured ceilings is the limit of this category of waits, so it is not \
                     known how much of the resource was used";
         found.evidence_against.push(text.to_string());
@@ -218,7 +219,7 @@ pub(super) fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
         100.0 * used,
         ceiling.level
     );
-    if used > CEILING {
+    if ceiling.is_reached() {
         found.confidence = Confidence::Attributed;
         found.evidence_for.push(reported);
     } else {
@@ -432,7 +433,7 @@ mod tests {
         let found = changed((&fast, &slow), change, ("a", "b"), Basis::Piece);
         assert_eq!(found.resource, "Tran Log IO");
         assert!((found.share.unwrap() - 25.0 / 30.0).abs() < 1e-9);
-        assert!(found.evidence_for[0].contains("5.00 ms per piece of work at a, 30.00 ms at b"));
+        assert!(found.evidence_for[0].contains("5.00 ms per piece of work at a, 30.0 ms at b"));
         // With a rate sessions are idle in between: the latency is what is to be explained.
         let open = Budget::of(&[&run(1_000, 30_000_000, false)], Basis::Piece, false).unwrap();
         assert!((open.elapsed - 50.0).abs() < 1e-9);

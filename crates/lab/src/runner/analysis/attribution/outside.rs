@@ -106,6 +106,16 @@ impl Neighbours {
     }
 }
 
+/// What is held against a measured limit where others had more of the machine beside the slower level.
+pub(super) fn shares_beside(
+    runs: &(Vec<&Run>, Vec<&Run>),
+    change: f64,
+    cpus: u32,
+    names: (&str, &str),
+) -> Option<String> {
+    Some(Neighbours::of(runs, change, cpus)?.shares(names))
+}
+
 /// What is held against any cause where others may have asked for more beside the slower level, and it is not
 /// certain that they did.
 pub(super) fn possible_neighbour(
