@@ -247,10 +247,22 @@ impl Shape {
         Some(Ordering::Equal)
     }
 
+    /// Whether two keys are equal but for their uniquifiers. Values can be equal in different bytes: 'b' and
+    /// 'B', or 0.0 and -0.0.
+    pub fn have_same_values(&self, a: &Key, b: &Key) -> bool {
+        let is_value = |key: &&KeyColumn| !key.uniquifier;
+        let values = self.key.iter().take_while(is_value).count();
+        self.compare_columns(a, b, values) == Ordering::Equal
+    }
+
     /// Compares two keys by the columns that both have.
     pub fn compare_keys(&self, a: &Key, b: &Key) -> Ordering {
-        let shared = a.len().min(b.len());
-        for (at, column) in self.key.iter().enumerate().take(shared) {
+        self.compare_columns(a, b, a.len().min(b.len()))
+    }
+
+    #[inline]
+    fn compare_columns(&self, a: &Key, b: &Key, columns: usize) -> Ordering {
+        for (at, column) in self.key.iter().enumerate().take(columns) {
             let order = compare_column(column, a.column(at), b.column(at));
             if order != Ordering::Equal {
                 return if column.descending {

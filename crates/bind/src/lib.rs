@@ -58,7 +58,9 @@ mod window;
 pub use expr::Bound;
 pub use from::{Node, conjuncts, shown, table_hints};
 pub use query::BoundQuery;
-pub use ready::{bound, evaluate, evaluate_as, evaluate_unplanned, planned, ready};
+pub use ready::{
+    bound, evaluate, evaluate_as, evaluate_planned, evaluate_planned_as, planned, ready,
+};
 pub use resolve::{DEFAULT_SCHEMA, Home, Resolved};
 pub use scope::{Binder, Source, SourceColumn};
 pub use table_function::{TABLE_FUNCTIONS, TableFunctionInfo};

@@ -90,29 +90,46 @@ fn find_or_make<W, T: Any + Send + Sync>(
     Ok((plan, made))
 }
 
-/// The value of an expression outside of a query, and its type.
+/// The value of an expression outside of a query, and its type. It is bound each time.
 pub fn evaluate(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType)> {
+    value_of(run, None, written)
+}
+
+/// [`evaluate`] for an expression of a statement of the text that runs, which has a plan like the statement.
+/// It must be part of that text: plans are found by addresses, which others may have later.
+pub fn evaluate_planned(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType)> {
+    value_of(run, run.plans, written)
+}
+
+fn value_of(
+    run: &mut Run<'_>,
+    plans: Option<&Plans>,
+    written: &Written,
+) -> Result<(Value, DataType)> {
     run.cx.tick();
-    let plans = run.plans;
     run.cx.statement(|cx| {
         let bound = ready(plans, written, cx, |binder| binder.expr(written))?;
         Ok((bound.expr.eval(&[], cx)?.into_owned(), bound.data_type))
     })
 }
 
-/// The same for an expression outside of the text that runs. A plan of that text would be found by the
-/// expression's address, which another expression may have later.
-pub fn evaluate_unplanned(run: &mut Run<'_>, written: &Written) -> Result<(Value, DataType)> {
-    let plans = run.plans.take();
-    let done = evaluate(run, written);
-    run.plans = plans;
-    done
+/// [`evaluate`] as a value of a type.
+pub fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) -> Result<Value> {
+    value_as(run, None, written, to)
 }
 
-/// The value of an expression as one of a type.
-pub fn evaluate_as(run: &mut Run<'_>, written: &Written, to: DataType) -> Result<Value> {
+/// [`evaluate_planned`] as a value of a type, which is always the same for this expression.
+pub fn evaluate_planned_as(run: &mut Run<'_>, written: &Written, to: DataType) -> Result<Value> {
+    value_as(run, run.plans, written, to)
+}
+
+fn value_as(
+    run: &mut Run<'_>,
+    plans: Option<&Plans>,
+    written: &Written,
+    to: DataType,
+) -> Result<Value> {
     run.cx.tick();
-    let plans = run.plans;
     run.cx.statement(|cx| {
         let converted = ready(plans, written, cx, |binder| {
             let bound = binder.expr(written)?;

@@ -226,6 +226,11 @@ impl Meter {
         }
     }
 
+    /// When the batch began.
+    pub fn began_at(&self) -> Moment {
+        self.began.at
+    }
+
     /// The processor time of the thread when the batch began.
     pub fn cpu(&self) -> CpuMark {
         self.cpu

@@ -36,6 +36,7 @@ pub mod run;
 pub mod scope;
 pub mod server;
 pub mod sessions;
+mod shared_plans;
 pub mod sink;
 pub mod statements;
 pub mod statistics;

@@ -4,7 +4,7 @@ use crate::context::Context;
 use crate::depth;
 use crate::error::{Origin, Result, SqlError, unsupported};
 use crate::memory::check_script;
-use crate::statements::Statements;
+use crate::statements::{Parsed, Statements};
 use crate::texts::{Text, Texts};
 use furrow_engine::Module;
 use furrow_io::thread::with_stack;
@@ -30,12 +30,12 @@ pub fn parse(text: &str, cx: &Context) -> Result<Vec<Stmt>> {
 fn shared(text: &str, quoted_identifier: bool, cx: &Context) -> Result<Statements> {
     let all = cx.server.statements();
     if !Texts::is_short(text) {
-        return parse_with(text, quoted_identifier).map(Arc::new);
+        return parse_with(text, quoted_identifier).map(Parsed::new);
     }
     if let Some(known) = all.find(quoted_identifier, text) {
         return Ok(known);
     }
-    let parsed = Arc::new(parse_with(text, quoted_identifier)?);
+    let parsed = Parsed::new(parse_with(text, quoted_identifier)?);
     all.share(quoted_identifier, text, &parsed);
     Ok(parsed)
 }

@@ -19,6 +19,8 @@
 use crate::error::Result;
 use crate::query_stats::{QueryStats, TextStats};
 use crate::sessions::Sessions;
+use crate::shared_plans::SharedPlans;
+use crate::temp::NO_TABLES;
 use furrow_engine::{Module, Table};
 use furrow_format::DatabaseId;
 use furrow_scalar::{Settings, Switches};
@@ -159,10 +161,19 @@ impl fmt::Debug for CachedPlan {
     }
 }
 
-/// The plans of a text, by the addresses of its statements.
+impl CachedPlan {
+    /// Whether a connection can use it whose statement depends on `key`.
+    fn fits(&self, key: &PlanKey, sessions: &mut Sessions) -> bool {
+        self.key == *key && self.basis.holds(sessions)
+    }
+}
+
+/// A connection's plans of a text, by the addresses of its statements.
 #[derive(Debug, Default)]
 pub struct Plans {
     made: Mutex<HashMap<usize, Arc<CachedPlan>>>,
+    /// Those of other connections.
+    shared: Arc<SharedPlans>,
     /// Whether all statements have been compiled together.
     compiled: AtomicBool,
     /// The cost of the text's statements, if it is recorded.
@@ -170,6 +181,14 @@ pub struct Plans {
 }
 
 impl Plans {
+    /// None, of a text whose plans are shared so.
+    pub(crate) fn of(shared: &Arc<SharedPlans>) -> Plans {
+        Plans {
+            shared: Arc::clone(shared),
+            ..Plans::default()
+        }
+    }
+
     /// Forgets all.
     pub fn forget(&self) {
         self.made.lock().clear();
@@ -206,23 +225,41 @@ impl Plans {
         if made.basis.other {
             return;
         }
+        self.store(at, made);
+        // The plan of a connection with temporary tables is its own.
+        if made.key.temp == NO_TABLES {
+            let offered: Arc<dyn Any + Send + Sync> = Arc::clone(made) as _;
+            self.shared.offer(at, &offered);
+        }
+    }
+
+    fn store(&self, at: usize, made: &Arc<CachedPlan>) {
         let mut all = self.made.lock();
         if all.len() < MOST || all.contains_key(&at) {
             all.insert(at, Arc::clone(made));
         }
     }
 
-    /// The plan of the statement at this address, if it can be used again.
+    /// The plan of the statement at this address, if it can be used again: the connection's own, or else
+    /// that of another connection.
     pub fn find<T: Any + Send + Sync>(
         &self,
         at: usize,
         key: PlanKey,
         sessions: &mut Sessions,
     ) -> Option<Planned<T>> {
-        let made = Arc::clone(self.made.lock().get(&at)?);
-        if made.key != key || !made.basis.holds(sessions) {
-            return None;
-        }
+        let own = self.made.lock().get(&at).map(Arc::clone);
+        let made = match own.filter(|made| made.fits(&key, sessions)) {
+            Some(made) => made,
+            None => {
+                let shared: Arc<CachedPlan> = self.shared.find(at)?.downcast().ok()?;
+                if !shared.fits(&key, sessions) {
+                    return None;
+                }
+                self.store(at, &shared);
+                shared
+            }
+        };
         let plan = Arc::downcast(Arc::clone(&made.plan)).ok()?;
         Some((plan, made))
     }

@@ -15,11 +15,11 @@ use std::fmt;
 
 /// The functions of the interpreter that statements and system procedures call.
 pub trait Interpreter {
-    /// Runs statements in order.
+    /// Runs statements in order, which are not from the text that runs.
     fn run(&self, run: &mut Run<'_>, statements: &[Stmt]) -> Result<()>;
     /// Compiles the body of a procedure that is about to be stored; refuses it if it has errors.
     fn check_procedure(&self, run: &mut Run<'_>, written: &Procedure) -> Result<()>;
-    /// Runs EXEC; its result sets go to `sets`, messages to the client.
+    /// Runs EXEC, which may be from another text; its result sets go to `sets`, messages to the client.
     fn capture(&self, run: &mut Run<'_>, written: &Execute, sets: &mut dyn Sink) -> Result<()>;
 }
 

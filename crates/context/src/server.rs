@@ -164,6 +164,7 @@ impl ServerState {
     pub fn forget_texts(&self) {
         self.forgotten.fetch_add(1, Ordering::Relaxed);
         self.statements.remove_unused();
+        self.statements.forget_plans();
         self.query_stats.clear();
     }
 

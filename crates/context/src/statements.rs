@@ -1,19 +1,46 @@
-//! Statements of texts, shared by the connections of a server: hundreds of connections that send
-//! the same texts parse and store them once. Plans are each connection's own.
+//! Statements of texts and their plans, shared by the connections of a server: hundreds of connections that
+//! send the same texts parse, bind and store them once.
 
+use crate::shared_plans::SharedPlans;
 use furrow_tsql::ast::Stmt;
 use parking_lot::Mutex;
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
 /// Statements of a text.
-pub type Statements = Arc<Vec<Stmt>>;
+pub type Statements = Arc<Parsed>;
+
+/// A parsed text: its statements, and the plans that connections which use it now have for them.
+#[derive(Debug, Default)]
+pub struct Parsed {
+    list: Vec<Stmt>,
+    pub(crate) plans: Arc<SharedPlans>,
+}
+
+impl Parsed {
+    /// Statements that no connection has a plan for.
+    pub fn new(list: Vec<Stmt>) -> Statements {
+        Arc::new(Parsed {
+            list,
+            plans: Arc::default(),
+        })
+    }
+}
+
+impl Deref for Parsed {
+    type Target = [Stmt];
+
+    fn deref(&self) -> &[Stmt] {
+        &self.list
+    }
+}
 
 /// Texts that are known before those that no connection uses any more are removed.
 const MOST_SHARED: usize = 4096;
 
 /// By the meaning of double quotes and the text.
-type Known = HashMap<(bool, Box<str>), Weak<Vec<Stmt>>>;
+type Known = HashMap<(bool, Box<str>), Weak<Parsed>>;
 
 /// The statements of the texts that connections store.
 #[derive(Debug, Default)]
@@ -51,6 +78,13 @@ impl SharedStatements {
         if shared.known.len() < MOST_SHARED {
             shared.known.insert(key, Arc::downgrade(statements));
         }
+    }
+
+    /// Removes the plans of all texts. Connections that use them have them still.
+    pub(crate) fn forget_plans(&self) {
+        let shared = self.0.lock();
+        let used = shared.known.values().filter_map(Weak::upgrade);
+        used.for_each(|statements| statements.plans.forget());
     }
 
     /// Removes the texts that no connection uses any more.

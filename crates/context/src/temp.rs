@@ -49,6 +49,9 @@ pub(crate) struct TempTable {
     pub(crate) depth: usize,
 }
 
+/// [`Temp::version`] without temporary tables.
+pub(crate) const NO_TABLES: u64 = 0;
+
 /// The temporary tables of a connection.
 #[derive(Debug, Default)]
 pub struct Temp {
@@ -63,9 +66,13 @@ pub struct Temp {
 }
 
 impl Temp {
-    /// A number for the set of tables: while it is the same, names are resolved to the same tables.
+    /// A number for the set of tables: while it is the same, names are resolved to the same tables. Without
+    /// tables it is the same for all connections.
     pub fn version(&self) -> u64 {
-        self.version
+        match self.tables.is_empty() {
+            true => NO_TABLES,
+            false => self.version,
+        }
     }
 }
 

@@ -28,10 +28,11 @@ pub struct Text {
 impl Text {
     /// A parsed text without plans.
     pub fn new(text: &str, statements: Statements) -> Arc<Text> {
+        let plans = Plans::of(&statements.plans);
         Arc::new(Text {
             text: text.into(),
             statements,
-            plans: Plans::default(),
+            plans,
             parameters: OnceLock::new(),
         })
     }

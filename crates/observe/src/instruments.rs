@@ -5,7 +5,7 @@ use crate::files::FileTable;
 use crate::latches::{LatchClass, LatchStats};
 use crate::spinlocks::SpinStats;
 use crate::suspects::SuspectPages;
-use crate::task::Registry;
+use crate::task::{Admission, Registry};
 use crate::traceflags::TraceFlags;
 use crate::waits::WaitTable;
 use std::sync::{Arc, LazyLock};
@@ -29,6 +29,8 @@ pub struct Instruments {
     pub suspects: SuspectPages,
     /// Live tasks.
     pub tasks: Registry,
+    /// How many batches run at once.
+    pub admission: Admission,
 }
 
 impl Instruments {

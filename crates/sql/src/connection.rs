@@ -104,6 +104,9 @@ impl Connection {
             let mut cx = self.cx.lock();
             cx.sessions.rearm();
             cx.meter = self.activity.begin(batch);
+            let task = Arc::clone(cx.sessions.task());
+            let began = cx.meter.began_at();
+            let admitted = (cx.sessions.count() == 0).then(|| task.admit(began));
             let counters = &cx.sessions.task().instruments().counters;
             counters.add(Counter::BatchRequests, 1);
             let mut output = Output::new(sink, cx.sessions.followed());
@@ -112,6 +115,7 @@ impl Connection {
             cx.report_settings();
             cx.note();
             self.activity.end(&cx.meter);
+            drop(admitted);
         }
         if self.activity.is_killed() {
             self.activity.retire();

@@ -10,6 +10,8 @@ use std::sync::Arc;
 
 #[path = "plans/parallel.rs"]
 mod parallel;
+#[path = "plans/shared.rs"]
+mod shared;
 
 fn server() -> Arc<Server> {
     let config = InstanceConfig {

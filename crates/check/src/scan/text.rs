@@ -140,8 +140,8 @@ impl Worker<'_> {
         let read = match (pointer.len(), pointer.first()) {
             (16, _) => self.text_root(of, from, pointer),
             (_, Some(2 | 4)) => self.inline_root(of, from, pointer),
-            // A sparse vector or another thing that has no pieces elsewhere.
-            _ => Some(()),
+            // No reader finds a value by it.
+            _ => None,
         };
         if read.is_none() {
             let test = ("pointer to a large value", (pointer.len() as i64, 16));

@@ -5,7 +5,7 @@
 use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
 use furrow_check::{Options, Progress, Repaired};
 use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, ScanSpec, Session, TableSpec};
-use furrow_format::{PAGE_SIZE, PageId, RecoveryModel, UserAccess};
+use furrow_format::{PAGE_SIZE, PageBuf, PageId, RecoveryModel, UserAccess, stamp_checksum};
 use furrow_io::{Access, AlignedBuf, Open, Volume};
 use furrow_types::{Guid, Value};
 use std::path::{Path, PathBuf};
@@ -108,6 +108,48 @@ fn a_repair_keeps_every_row_that_is_not_on_the_damaged_page() {
         .unwrap()
         .report;
     assert!(report.is_clean(), "{:?}", report.findings);
+}
+
+/// Marks the last column of a page's first row as a pointer to a large value, under a right checksum.
+fn mark_as_pointer(volume: &dyn Volume, path: &Path, page: PageId) {
+    let file = volume.open(path, Open::Existing, Access::Data).unwrap();
+    let mut bytes = AlignedBuf::new(PAGE_SIZE);
+    let offset = u64::from(page.page.0) * PAGE_SIZE as u64;
+    file.read_at(offset, &mut bytes).unwrap();
+    let mut page: Box<PageBuf> = Box::new(*bytes.first_chunk().unwrap());
+    let row = usize::from(u16::from_le_bytes([
+        page[PAGE_SIZE - 2],
+        page[PAGE_SIZE - 1],
+    ]));
+    // Behind the header, 12 bytes of fixed columns, the counts of columns and the bitmap of nulls.
+    page[row + 4 + 12 + 3 + 2 + 1] |= 0x80;
+    stamp_checksum(&mut page);
+    file.write_at(offset, &AlignedBuf::copy_of(&*page)).unwrap();
+}
+
+#[test]
+fn a_value_that_no_reader_finds_by_its_pointer_is_reported_and_repaired() {
+    let house = filled();
+    let (page, path) = victim(&house);
+    let volume = Arc::clone(&house.volume);
+    let house = house.restart_after(|| mark_as_pointer(&*volume, &path, page));
+    let check = || {
+        let all = Options::default();
+        house
+            .db
+            .check_consistency(all, &|_: Progress| true)
+            .unwrap()
+    };
+    let report = check().report;
+    assert!(!report.is_clean());
+    let named = report.findings.iter().any(|f| f.page == Some(page));
+    assert!(named, "{:?}", report.findings);
+    let (instance, name) = (Arc::clone(&house.instance), house.db.name().to_owned());
+    drop(house);
+    let repaired = instance
+        .repair_database(&name, &Options::default(), &mut |_| true)
+        .unwrap();
+    assert!(repaired.left.is_empty(), "{:?}", repaired.left);
 }
 
 #[test]

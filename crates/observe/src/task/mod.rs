@@ -15,6 +15,7 @@
 //!
 //! Without a wait nothing here is touched.
 
+mod admission;
 mod pages;
 mod registry;
 mod resource;
@@ -24,6 +25,7 @@ mod wait;
 #[path = "no_wait.rs"]
 mod wait;
 
+pub use admission::{Admission, Admitted};
 pub use pages::{PageWork, count_logical_reads, count_reads, count_writes, page_work};
 pub use registry::{Registry, WaitingTask};
 pub use resource::Resource;
@@ -55,6 +57,7 @@ pub struct Task {
     progress: AtomicU32,
     /// Whether its statement is to end.
     cancelled: AtomicBool,
+    turn: admission::Turn,
 }
 
 const NO_WAIT_YET: u16 = u16::MAX;
@@ -108,6 +111,7 @@ impl Task {
             under_way: Mutex::default(),
             progress: AtomicU32::new(0),
             cancelled: AtomicBool::new(false),
+            turn: admission::Turn::default(),
         });
         instruments.tasks.add(&task);
         task

@@ -30,7 +30,8 @@ pub fn waited_ns() -> u64 {
 }
 
 impl Wait {
-    pub(super) fn begin(_kind: WaitType, _resource: Resource) -> Wait {
+    pub(super) fn begin(kind: WaitType, _resource: Resource) -> Wait {
+        super::current().waits_for(kind);
         Wait(())
     }
 

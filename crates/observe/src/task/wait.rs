@@ -56,6 +56,7 @@ pub fn waited_ns() -> u64 {
 impl Wait {
     pub(super) fn begin(kind: WaitType, resource: Resource) -> Wait {
         let task = super::current();
+        task.waits_for(kind);
         let since = Moment::now();
         task.waits.begin(task.id, kind);
         task.instruments.waits.begin(task.id, kind);

@@ -128,7 +128,7 @@ class_table! {
         ExecSync "EXECSYNC" PARALLEL, "A parallel operation waits for a step that only one thread may do.";
         SosSchedulerYield "SOS_SCHEDULER_YIELD" (WaitCategory::Cpu, false),
             "A thread used up its turn and let others run.";
-        ThreadPool "THREADPOOL" (WaitCategory::WorkerThread, false), "No worker is free to take the task.";
+        ThreadPool "THREADPOOL" (WaitCategory::WorkerThread, false), "A batch waits for its turn.";
         AsyncIoCompletion "ASYNC_IO_COMPLETION" DISK,
             "I/O other than of pages, such as creating files or copying a backup.";
         IoCompletion "IO_COMPLETION" DISK,

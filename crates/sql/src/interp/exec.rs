@@ -18,6 +18,7 @@ use furrow_context::plans::Plans;
 use furrow_context::run::Run;
 use furrow_context::scope::{Parameters, Scope};
 use furrow_context::sink::{Notice, ResultColumn, Sink};
+use furrow_context::statements::Parsed;
 use furrow_context::texts::Text;
 use furrow_engine::{Module, ModuleKind, ModuleSet};
 use furrow_messages::Message;
@@ -31,7 +32,6 @@ use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::{DataType, TypeId, Value};
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Most levels of nested calls of procedures and texts.
 const DEEPEST: usize = 32;
@@ -163,7 +163,7 @@ fn arguments(run: &mut Run<'_>, written: &[ExecuteArg]) -> Result<Vec<Given>> {
                 let value = (variable.value.clone(), variable.data_type);
                 (Some(value), arg.output.then_some(place))
             }
-            _ => (Some(furrow_bind::evaluate(run, &arg.value)?), None),
+            _ => (Some(furrow_bind::evaluate_planned(run, &arg.value)?), None),
         };
         if arg.output && output.is_none() {
             return refuse(179, &[]);
@@ -375,7 +375,7 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
 
 /// `EXEC ('text')`
 fn execute_text(run: &mut Run<'_>, text: &str) -> Result<()> {
-    let read = Text::new(text, Arc::new(parse(text, run.cx).map_err(inner)?));
+    let read = Text::new(text, Parsed::new(parse(text, run.cx).map_err(inner)?));
     let body = Body {
         name: String::new(),
         id: 0,
@@ -488,7 +488,7 @@ fn value_of(
                 let of = DataType::sized(TypeId::NVarChar, 8000);
                 (Value::NVarChar(furrow_bind::shown(bare)), of)
             }
-            _ => furrow_bind::evaluate_unplanned(run, default)?,
+            _ => furrow_bind::evaluate(run, default)?,
         },
         (None, None) if procedure.is_empty() => {
             return refuse(8178, &[query.into(), name.into()]);
@@ -522,7 +522,8 @@ fn with_parameters(run: &mut Run<'_>, body: &Body<'_>, given: Vec<Given>) -> Res
     Ok(status)
 }
 
-/// Runs EXEC; its result sets go to `sets`, messages to the client.
+/// Runs EXEC, which may be from another text than the one that runs; its result sets go to `sets`, messages
+/// to the client.
 pub(crate) fn execute_captured(
     run: &mut Run<'_>,
     written: &Execute,
@@ -538,7 +539,7 @@ pub(crate) fn execute_captured(
         worst: run.worst,
         tries: run.tries,
         text: run.text,
-        plans: run.plans,
+        plans: None,
         interpreter: run.interpreter,
     };
     let done = execute(&mut inner, written);

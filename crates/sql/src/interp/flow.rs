@@ -4,7 +4,7 @@ use super::Flow;
 use super::error_scope::{ErrorScope, dooms, error_scope};
 use super::{exec, raise, statement};
 use crate::ddl;
-use furrow_bind::{Bound, Declared, declared_type, evaluate, evaluate_as, ready};
+use furrow_bind::{Bound, Declared, declared_type, evaluate_planned, evaluate_planned_as, ready};
 use furrow_context::context::Caught;
 use furrow_context::error::{Origin, Result, SqlError, refuse, unsupported};
 use furrow_context::run::Run;
@@ -121,7 +121,7 @@ fn run_one(run: &mut Run<'_>, stmt: &Stmt) -> Result<Flow> {
         Statement::Continue => Ok(Flow::Continue),
         Statement::Return(value) => {
             let value = match value {
-                Some(value) => evaluate(run, value)?.0,
+                Some(value) => evaluate_planned(run, value)?.0,
                 None => Value::Int(0),
             };
             Ok(Flow::Return(value))
@@ -249,7 +249,7 @@ fn declare(run: &mut Run<'_>, declared: &Declare, place: usize) -> Result<()> {
             let to = variable_type(written, &declared.variable.value, place)?;
             let variable = run.cx.scope.declare_once(&declared.variable.value, to);
             if let Some(initial) = initial {
-                let value = evaluate_as(run, initial, to)?;
+                let value = evaluate_planned_as(run, initial, to)?;
                 run.cx.set_variable(variable, value)?;
             }
             Ok(())

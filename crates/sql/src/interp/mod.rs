@@ -53,7 +53,10 @@ struct Batches;
 
 impl Interpreter for Batches {
     fn run(&self, run: &mut Run<'_>, statements: &[Stmt]) -> Result<(), Box<SqlError>> {
-        run_statements(run, statements).map(|_| ())
+        let plans = run.plans.take();
+        let done = run_statements(run, statements);
+        run.plans = plans;
+        done.map(|_| ())
     }
 
     fn check_procedure(&self, run: &mut Run<'_>, written: &Procedure) -> Result<(), Box<SqlError>> {

@@ -2,7 +2,7 @@
 
 use super::table::table_of;
 use super::{Arg, Call, Command, INFO};
-use furrow_bind::evaluate_unplanned;
+use furrow_bind::evaluate;
 use furrow_context::error::{Result, refuse};
 use furrow_context::parse::expression;
 use furrow_context::run::Run;
@@ -55,7 +55,7 @@ fn extreme(run: &mut Run<'_>, table: &Table, column: &str, up: bool) -> Result<O
         bracketed(table.schema()),
         bracketed(table.name())
     );
-    let (value, _) = evaluate_unplanned(run, &expression(&text)?)?;
+    let (value, _) = evaluate(run, &expression(&text)?)?;
     Ok(whole(&value))
 }
 

@@ -259,14 +259,14 @@ impl Session {
     /// Numbers the rows of a clustered index whose key is not unique: rows with the same key from 0, or, if
     /// the index has rows with that key already, from the next number.
     fn number_run(&self, table: &Table, index: &Index, run: &mut Run) -> Result<(), EngineError> {
-        let visible = index.key.len();
+        let tree = index.tree()?;
+        let shape = tree.shape();
         let mut buffer = RowBuffer::default();
         let mut before: Option<Key> = None;
         let mut number = 0;
         for (key, row) in &mut run.rows {
-            let same = before
-                .as_ref()
-                .is_some_and(|b| (0..visible).all(|at| b.column(at) == key.column(at)));
+            let same = |before: &Key| shape.have_same_values(before, key);
+            let same = before.as_ref().is_some_and(same);
             before = Some(key.clone());
             if same {
                 number += 1;

@@ -1,0 +1,30 @@
+-- Keys that are equal and differ in their bytes are numbered together when a clustered index is made again.
+CREATE TABLE e (f varchar(5) NULL, v int NOT NULL);
+INSERT e VALUES ('x', 1), ('b', 2), ('X', 3), ('B ', 4), ('b', 5), (NULL, 6), (NULL, 7);
+CREATE CLUSTERED INDEX i ON e (f);
+CREATE INDEX j ON e (v);
+GO
+ALTER INDEX i ON e REBUILD;
+ALTER INDEX ALL ON e REBUILD;
+GO
+ALTER TABLE e ADD n int NOT NULL DEFAULT 1;
+ALTER TABLE e ALTER COLUMN v bigint NOT NULL;
+GO
+CREATE CLUSTERED INDEX i ON e (f DESC) WITH (DROP_EXISTING = ON);
+GO
+INSERT e VALUES ('x ', 8, 2), ('b', 9, 2);
+SELECT v FROM e WHERE f = 'X' ORDER BY v;
+SELECT v FROM e WHERE f = 'b' ORDER BY v;
+SELECT COUNT(*) AS rows_of_all FROM e;
+DBCC CHECKTABLE ('e') WITH NO_INFOMSGS;
+GO
+CREATE TABLE d (f float NOT NULL, o datetimeoffset NOT NULL, b varbinary(4) NOT NULL, v int NOT NULL);
+INSERT d VALUES (0.0, '2020-01-01 12:00 +00:00', 0x01, 1), (-0.0, '2020-01-01 13:00 +01:00', 0x0100, 2),
+    (1.0, '2020-01-01 12:00 +00:00', 0x01, 3);
+CREATE CLUSTERED INDEX i ON d (f);
+CREATE CLUSTERED INDEX i ON d (o) WITH (DROP_EXISTING = ON);
+CREATE CLUSTERED INDEX i ON d (b) WITH (DROP_EXISTING = ON);
+CREATE CLUSTERED INDEX i ON d (f, o, b) WITH (DROP_EXISTING = ON);
+SELECT v FROM d WHERE f = 0 ORDER BY v;
+DBCC CHECKTABLE ('d') WITH NO_INFOMSGS;
+GO
