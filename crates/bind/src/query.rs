@@ -320,16 +320,20 @@ pub(crate) fn output_column(item: &OrderItem, columns: &[ResultColumn]) -> Resul
                 refuse(108, &[n.into()])
             }
         },
-        ExprKind::Column(name) if name.parts.len() == 1 => {
-            let found = columns
-                .iter()
-                .position(|c| c.name.eq_ignore_ascii_case(name.name()));
-            match found {
-                Some(at) => Ok(at),
-                None => refuse(207, &[name.name().into()]),
-            }
-        }
+        ExprKind::Column(name) if name.parts.len() == 1 => match named(name.name(), columns)? {
+            Some(at) => Ok(at),
+            None => refuse(207, &[name.name().into()]),
+        },
         _ => refuse(104, &[]),
+    }
+}
+
+/// The column of the output with this name; 209 if two have it.
+pub(crate) fn named(name: &str, columns: &[ResultColumn]) -> Result<Option<usize>> {
+    let is_it = |column: &&ResultColumn| column.name.eq_ignore_ascii_case(name);
+    match columns.iter().filter(is_it).count() {
+        0 | 1 => Ok(columns.iter().position(|column| is_it(&column))),
+        _ => refuse(209, &[name.into()]),
     }
 }
 

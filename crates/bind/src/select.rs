@@ -4,7 +4,7 @@ use super::from::{Node, conjuncts};
 use super::group::{self, Grouped, Groups, group_plan};
 use super::layout::{Columns, Layout, Placed, narrowed};
 use super::place::filtered;
-use super::query::{BoundQuery, Nested, output_column};
+use super::query::{BoundQuery, Nested, named, output_column};
 use super::scope::{AGGREGATES, Binder, Level, Source, WINDOWS};
 use super::shift::map_columns;
 use super::spool::WherePart;
@@ -138,9 +138,7 @@ impl Binder<'_> {
         self.level().windows = windows;
         let order = match role {
             Role::Existence => Vec::new(),
-            Role::Rows | Role::UpdatableView => {
-                self.order_keys(ordering.by, &items, select.distinct)?
-            }
+            Role::Rows | Role::UpdatableView => self.order_keys(ordering.by, &items)?,
         };
         let hidden = match role {
             Role::UpdatableView => self.with_row(&mut items)?,
@@ -257,7 +255,7 @@ impl Binder<'_> {
             }
             of_star.resize(items.len(), is_star);
         }
-        let mut order = self.order_keys(ordering.by, &items, select.distinct)?;
+        let mut order = self.order_keys(ordering.by, &items)?;
         let level = self.level();
         let calls = level.aggregates.replace(Vec::new()).unwrap_or_default();
         level.windows = Some(Vec::new());
@@ -516,12 +514,7 @@ impl Binder<'_> {
         }
     }
 
-    fn order_keys(
-        &mut self,
-        by: &[OrderItem],
-        items: &[Item],
-        distinct: bool,
-    ) -> Result<Vec<SortKey>> {
+    fn order_keys(&mut self, by: &[OrderItem], items: &[Item]) -> Result<Vec<SortKey>> {
         let columns: Vec<ResultColumn> = items
             .iter()
             .map(|i| ResultColumn {
@@ -534,9 +527,7 @@ impl Binder<'_> {
         for item in by {
             let of_list = match &item.expr.kind {
                 ExprKind::Literal(Literal::Integer(_)) => Some(output_column(item, &columns)?),
-                ExprKind::Column(name) if name.parts.len() == 1 => columns
-                    .iter()
-                    .position(|c| c.name.eq_ignore_ascii_case(name.name())),
+                ExprKind::Column(name) if name.parts.len() == 1 => named(name.name(), &columns)?,
                 _ => None,
             };
             let bound = match of_list.and_then(|at| items.get(at)) {
@@ -550,7 +541,6 @@ impl Binder<'_> {
             if id.family() == Family::Lob {
                 return refuse(306, &[]);
             }
-            let _ = distinct;
             keys.push(SortKey {
                 expr: bound.expr,
                 data_type: bound.data_type,

@@ -78,10 +78,11 @@ pub(super) fn money(text: &str) -> Exact {
             }
         }
     }
-    if plain.is_empty() {
-        plain.push('0');
+    // As in SQL Server, no digit at all is no money.
+    match plain.as_str() {
+        "" | "." | "+" | "-" => decimal("0", 4),
+        digits => decimal(digits, 4),
     }
-    decimal(&plain, 4)
 }
 
 /// A floating-point number; `None` also for what isn't finite.

@@ -141,8 +141,7 @@ pub fn resolve(aggregate: Aggregate, argument: Option<&Operand<'_>>) -> SqlResul
     };
     let of = operand.data_type;
     let name = aggregate.name();
-    let counts = matches!(aggregate, Aggregate::Count | Aggregate::CountBig);
-    if operand.is_null_literal && !counts {
+    if operand.is_null_literal {
         return Err(message(8117, &["NULL".into(), name.into()]));
     }
     match aggregate {

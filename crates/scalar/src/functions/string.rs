@@ -115,12 +115,17 @@ fn side(call: &Call<'_>, error: u32, take: fn(&str, usize, bool) -> String) -> S
 
 pub(super) fn substring(call: &Call<'_>) -> SqlResult<Binding> {
     let from = call.get(0).data_type;
+    if call.get(0).is_null_literal {
+        return Err(message(
+            8116,
+            &["NULL".into(), 1.into(), "substring".into()],
+        ));
+    }
     let (start, most) = (call.int(1)?, call.int(2)?);
     let is_bytes = matches!(from.id, TypeId::Binary | TypeId::VarBinary | TypeId::Image);
     let of = if is_bytes { from } else { call.text(0)? };
     // Numbers and dates are no text here.
-    let is_text = from.id.has_collation() || call.get(0).is_null_literal;
-    if !is_bytes && !is_text {
+    if !is_bytes && !from.id.has_collation() {
         return Err(call.refuse(0));
     }
     let parameters = vec![(!is_bytes).then_some(of), Some(start), Some(most)];
