@@ -3,6 +3,7 @@
 mod extra;
 mod read;
 mod session;
+mod still;
 
 pub use session::EngineSession;
 
@@ -220,7 +221,7 @@ impl EngineStore {
             at_rest: true,
             ..Options::default()
         };
-        let report = check(&files, &options, None).map_err(|e| wrong(&e))?;
+        let report = check(&still::Still(files), &options, None).map_err(|e| wrong(&e))?;
         if !report.is_clean() {
             let lines: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
             return Err(Failure::Wrong(lines.join("\n")));
