@@ -335,8 +335,8 @@ impl Experiment for Backup {
         uses::ceilings(history)
     }
 
-    fn limit_of(&self, level: &str, history: &History) -> Option<Ceiling> {
-        uses::limit_of(level, history)
+    fn limits_of(&self, level: &str, history: &History) -> Vec<Ceiling> {
+        uses::limits_of(level, history)
     }
 
     fn published(&self, results: &Results) -> Option<Published> {

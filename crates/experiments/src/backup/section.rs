@@ -13,7 +13,15 @@ fn best_of(rows: &[Row]) -> Option<&Row> {
 
 /// What limits the level with the highest mean rate, which is not always one that is shown to be faster.
 fn limited(best: &Row) -> String {
-    let highest = format!("The highest mean ({}) is {:.0} MB/s", best.level, best.rate);
+    let of_files = if best.has_files {
+        " of those that write files"
+    } else {
+        ""
+    };
+    let highest = format!(
+        "The highest mean{of_files} ({}) is {:.0} MB/s",
+        best.level, best.rate
+    );
     let Some((closest, share)) = best.closest().and_then(|c| Some((c, c.share()?))) else {
         return format!("{highest}.");
     };
@@ -121,17 +129,18 @@ mod tests {
         };
         assert_eq!(
             with(1.3),
-            "The highest mean (8) is 500 MB/s; its limit is b: 130% of what it did when it was measured; \
-             while the engine ran it did more."
+            "The highest mean of those that write files (8) is 500 MB/s; its limit is b: 130% of what it did \
+             when it was measured; while the engine ran it did more."
         );
         assert_eq!(
             with(0.9),
-            "The highest mean (8) is 500 MB/s; its limit is b: 90% of what this machine does without an \
-             engine."
+            "The highest mean of those that write files (8) is 500 MB/s; its limit is b: 90% of what this \
+             machine does without an engine."
         );
         assert_eq!(
             with(0.5),
-            "The highest mean (8) is 500 MB/s and reaches no bound: it is closest to b, with 50% of it."
+            "The highest mean of those that write files (8) is 500 MB/s and reaches no bound: it is closest \
+             to b, with 50% of it."
         );
     }
 }

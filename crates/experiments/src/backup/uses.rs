@@ -105,10 +105,10 @@ pub(super) fn ceilings(history: &History) -> Vec<Ceiling> {
     bounds.iter().map(closest).collect()
 }
 
-/// The bound that the runs of a level come closest to.
-pub(super) fn limit_of(level: &str, history: &History) -> Option<Ceiling> {
+/// The bounds of the runs of a level, with their use of each.
+pub(super) fn limits_of(level: &str, history: &History) -> Vec<Ceiling> {
     let bounds = bounds::measured(history);
-    row_of(level, history, &bounds)?.closest().cloned()
+    row_of(level, history, &bounds).map_or_else(Vec::new, |row| row.uses)
 }
 
 #[cfg(test)]
@@ -185,7 +185,7 @@ mod tests {
                 "{ceiling:?}"
             );
         }
-        let limit = |level: &str| limit_of(level, &history).unwrap();
+        let limit = |level: &str| limits_of(level, &history).remove(0);
         assert_eq!(
             [limit("1"), limit("8")],
             [found[0].clone(), found[1].clone()]

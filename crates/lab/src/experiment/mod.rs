@@ -226,11 +226,11 @@ pub trait Experiment {
         None
     }
 
-    /// The measured bound that the runs of a level come closest to, with their use of it. A level that
-    /// reaches it ([`Ceiling::is_reached`]) is slow because of it, whatever else ran on the machine. `None`
-    /// where the bounds are not those of whole runs.
-    fn limit_of(&self, _level: &str, _history: &History) -> Option<Ceiling> {
-        None
+    /// The measured bounds of the runs of a level, with their use of each. A level that reaches one
+    /// ([`Ceiling::is_reached`]) is slow because of it, whatever else ran on the machine. None where the
+    /// bounds are not those of whole runs.
+    fn limits_of(&self, _level: &str, _history: &History) -> Vec<Ceiling> {
+        Vec::new()
     }
 
     /// The published result of the same question, compared with these results.

@@ -39,11 +39,11 @@ pub(crate) use level::Comparability;
 pub use level::{Interval, Knee, KneeShare, LevelResult, RobustEffect, Verdict};
 pub use noise::{AaCheck, Drift, Estimate, Mde, Noise, Normality, Outlier, Residual};
 pub use plan::{Better, Deviation, Experiment, Factor, PlanInfo, PlannedRun, Response};
-pub(crate) use run::has_think_times;
 pub use run::{
     Control, Event, FileIo, FileRole, LOG_FULL, LatchTotal, Latency, NOT_DUE, OWN_THREADS, Run,
     RunStatus, Series, SpinTotal, THINKING, WaitTotal,
 };
+pub(crate) use run::{FOR_TURN, has_think_times};
 pub(crate) use section::{ALONG, SHOWN};
 pub use section::{Bounds, Chart, Curve, Mark, Panel, Point, Section, SheetTable};
 

@@ -278,7 +278,12 @@ const APART: &[(&str, &str)] = &[
     ("LOGMGR_RESERVE_APPEND", LOG_FULL),
     ("ASYNC_IO_COMPLETION", OWN_THREADS),
     ("BACKUPTHREAD", OWN_THREADS),
+    ("THREADPOOL", FOR_TURN),
 ];
+
+/// What batches wait for while as many run as the processors take: no cause, because what those that run wait
+/// for decides how long it lasts.
+pub(crate) const FOR_TURN: &str = "waiting for a turn to run";
 
 /// What the session of a backup or a restore waits for: the work itself, so that it is never a cause.
 pub const OWN_THREADS: &str = "threads of the session's own statement";

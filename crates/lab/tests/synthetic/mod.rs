@@ -375,16 +375,17 @@ impl Experiment for Synthetic {
         })
     }
 
-    fn limit_of(&self, level: &str, _history: &History) -> Option<Ceiling> {
-        let (_, used) = self.beside(level)?;
-        Some(Ceiling {
+    fn limits_of(&self, level: &str, _history: &History) -> Vec<Ceiling> {
+        let used = self.beside(level).map(|(_, used)| used);
+        let limit = used.map(|used| Ceiling {
             name: "the volume".to_string(),
             unit: "MB/s".to_string(),
             limit: Some(100.0),
             used: Some(100.0 * used),
             level: level.to_string(),
             ..Ceiling::default()
-        })
+        });
+        limit.into_iter().collect()
     }
 
     fn published(&self, results: &Results) -> Option<Published> {

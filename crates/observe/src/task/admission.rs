@@ -6,9 +6,10 @@
 //! a transaction waits (`THREADPOOL`) while [`Admission`] has its number of batches already.
 //!
 //! # Rules
-//! 1. A batch counts from its admission until it ends, waits for anything but a lock or a latch, or
-//!    [`TURN`] is over, whichever comes first. So batches that wait for the log, for a disk or for a client
-//!    keep no other waiting, nor do long ones, nor those that wait for a row of an idle transaction.
+//! 1. A batch counts from its admission until it ends, waits for anything but a lock or a latch, has waited
+//!    for a lock for two milliseconds, or [`TURN`] is over, whichever comes first. So batches that wait for
+//!    the log, for a disk or for a client keep no other waiting, nor do long ones, nor those that wait for a
+//!    row of an idle transaction.
 //! 2. A batch within an open transaction is not asked to wait: others may wait for its locks.
 //! 3. Batches are admitted in the order in which they came.
 //!
@@ -31,7 +32,7 @@ const PER_CPU: u32 = 4;
 /// How long a batch counts at most.
 const TURN: Duration = Duration::from_millis(20);
 
-/// Turns after which a waiting batch looks at the latest whether turns are over, or whether it was cancelled.
+/// Turns after which a waiting batch looks at the latest whether turns are over.
 const MOST_TURNS: u32 = 10;
 
 /// The admission of an instance.
@@ -146,6 +147,7 @@ impl Admission {
         queue.waiting.push_back(Arc::clone(task));
         self.admit(&mut queue);
         drop(queue);
+        self.end_old_turns(task);
         let turns = u32::try_from(before).unwrap_or(u32::MAX) / self.most + 1;
         let most = self.turn * turns.min(MOST_TURNS);
 
@@ -153,13 +155,13 @@ impl Admission {
         let mut charge = None;
         let mut admitted = task.turn.admitted.lock();
         while !*admitted {
-            charge.get_or_insert_with(|| wait(WaitType::ThreadPool, Resource::None));
-            let waited = task.turn.signal.wait_for(&mut admitted, most);
-            if !*admitted && (waited.timed_out() || task.is_cancelled()) {
+            if task.is_cancelled() {
                 drop(admitted);
-                if task.is_cancelled() && self.give_up(task) {
-                    return false;
-                }
+                return !self.give_up(task);
+            }
+            charge.get_or_insert_with(|| wait(WaitType::ThreadPool, Resource::None));
+            if task.turn.signal.wait_for(&mut admitted, most).timed_out() && !*admitted {
+                drop(admitted);
                 self.end_old_turns(task);
                 admitted = task.turn.admitted.lock();
             }
@@ -196,8 +198,20 @@ impl Task {
         Admitted(self)
     }
 
+    /// It was cancelled: a batch that waits for its turn looks.
+    pub(super) fn wake_for_cancel(&self) {
+        // The batch looks at the mark and falls asleep in one hold of this lock.
+        drop(self.turn.admitted.lock());
+        self.turn.signal.notify_one();
+    }
+
+    /// Whether its batch counts.
+    pub(super) fn has_turn(&self) -> bool {
+        self.turn.since.load(Relaxed) != 0
+    }
+
     /// Its batch counts no longer.
-    fn end_turn(&self) {
+    pub(super) fn end_turn(&self) {
         if self.turn.since.load(Relaxed) != 0 && self.turn.since.swap(0, SeqCst) != 0 {
             self.instruments.admission.leave();
         }

@@ -1,5 +1,6 @@
 //! Tests of the admission of batches: order, what makes space, and schedules drawn by a seed.
 
+use super::super::{end_turn, has_turn};
 use super::*;
 use crate::Instruments;
 use furrow_io::thread::{JoinHandle, spawn_named};
@@ -113,13 +114,26 @@ fn a_batch_that_is_cancelled_while_it_waits_goes_on_without_a_turn() {
     });
     let (_, behind) = begin(&all, 53, |_| {});
     task.cancel();
-    // It looks whether it is cancelled once in a turn, which is long here.
-    task.turn.signal.notify_one();
     cancelled.join().expect("it ends");
     assert_eq!(counted.load(SeqCst), 1, "that of the first one");
     assert_eq!(all.admission.queued.load(SeqCst), 1);
     drop(turn);
     behind.join().expect("it ends");
+    assert_eq!(counting(&all), 0);
+}
+
+#[test]
+fn a_batch_that_ends_its_turn_makes_space() {
+    let all = instruments(1, LONG);
+    let task = Task::new(&all, 51, "test");
+    let _task = enter(&task);
+    let turn = task.admit(Moment::now());
+    let (_, next) = begin(&all, 52, |_| {});
+    assert!(has_turn());
+    end_turn();
+    assert!(!has_turn());
+    next.join().expect("it ends while the first one still runs");
+    drop(turn);
     assert_eq!(counting(&all), 0);
 }
 

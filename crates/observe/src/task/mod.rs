@@ -171,6 +171,7 @@ impl Task {
     /// [`is_cancelled`]); a wait has its own way to end.
     pub fn cancel(&self) {
         self.cancelled.store(true, Relaxed);
+        self.wake_for_cancel();
     }
 
     /// Clears a cancellation: the next statement begins, or the cancelled one is rolled back.
@@ -239,6 +240,16 @@ pub fn is_cancelled() -> bool {
         current.as_ref().is_some_and(|task| task.is_cancelled())
     };
     CURRENT.try_with(of_task).unwrap_or(false)
+}
+
+/// Whether a batch of this thread's current task counts as running ([`Admission`]).
+pub fn has_turn() -> bool {
+    current().has_turn()
+}
+
+/// The batch of this thread's current task makes space for another.
+pub fn end_turn() {
+    current().end_turn();
 }
 
 /// Begins a wait of this thread's current task.

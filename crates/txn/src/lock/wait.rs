@@ -60,6 +60,9 @@ pub(super) struct Request {
     pub(super) instant: bool,
 }
 
+/// A batch that has waited so long for a lock makes space for another: the holder may be idle.
+const MAKES_ROOM: Duration = Duration::from_millis(2);
+
 /// Adds to a counter of the current task's instance.
 pub(super) fn count(counter: Counter, amount: u64) {
     task::current().instruments().counters.add(counter, amount);
@@ -158,8 +161,10 @@ impl Table {
         }
         let mut probe = self.config.first_probe;
         let mut next_probe = since.after(probe);
+        let mut makes_room = task::has_turn().then(|| since.after(MAKES_ROOM));
         loop {
             let until = deadline.map_or(next_probe, |deadline| deadline.min(next_probe));
+            let until = makes_room.map_or(until, |at| until.min(at));
             let ending = match core.sleep(until.since(Moment::now())) {
                 Woken::Ended(outcome) => return Ended::By(outcome),
                 Woken::Cancelled => Some(Ended::Cancelled),
@@ -170,6 +175,12 @@ impl Table {
             };
             if let Some(ending) = ending {
                 return self.withdraw(owner, place).map_or(ending, Ended::By);
+            }
+            if makes_room.take_if(|at| *at <= Moment::now()).is_some() {
+                task::end_turn();
+            }
+            if Moment::now() < next_probe {
+                continue;
             }
             if !blind {
                 self.resolve_deadlocks(since);

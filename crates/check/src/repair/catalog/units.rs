@@ -17,7 +17,8 @@
 use super::reconcile::{Work, is_base};
 use super::survey::SeenUnit;
 use furrow_format::catalog::{
-    AllocUnit, IndexStat, Rowset, SYSROWSETS, SchemaObject, object_type, unit_kind,
+    AllocUnit, IndexStat, Rowset, SYSIDXSTATS, SYSROWSETS, SYSSCHOBJS, SchemaObject, object_type,
+    unit_kind,
 };
 use furrow_format::{AllocUnitId, PageId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -55,8 +56,14 @@ impl Work<'_> {
         }
     }
 
-    /// Tables and their units, where exact counts prove which is which.
+    /// Tables and their units, where exact counts prove which is which; none where a unit may belong to a
+    /// table whose own rows in the catalog are lost.
     fn by_counts(&self, lost: &[Rowset], free: &[u64]) -> BTreeSet<(i64, u64)> {
+        let of_tables = [&SYSROWSETS, &SYSIDXSTATS, &SYSSCHOBJS];
+        if of_tables.iter().any(|t| self.damaged.contains(&t.id)) || !self.bare_tables().is_empty()
+        {
+            return BTreeSet::new();
+        }
         let count_of = |rowset: &&Rowset| self.counts.get(&rowset.rowsetid).copied();
         let mut tables: Vec<&Rowset> = lost.iter().filter(|rowset| rowset.idminor <= 1).collect();
         tables.retain(|rowset| count_of(rowset) != Some(0));
@@ -137,16 +144,24 @@ impl Work<'_> {
         }
     }
 
-    /// Tables that no rowset and no index is left of: they are dropped. Pages of rows whose table is not
-    /// known are not freed: nothing is repaired.
-    pub(super) fn lost_tables(&mut self) {
+    /// Tables that no rowset and no index is left of.
+    fn bare_tables(&self) -> Vec<SchemaObject> {
         let rowsets: Vec<Rowset> = self.store.all();
         let stats: Vec<IndexStat> = self.store.all();
         let bases = rowsets.iter().filter(|r| r.idminor <= 1).map(|r| r.idmajor);
         let in_stats = stats.iter().filter(|s| s.indid <= 1 && s.rowset != 0);
         let bases: BTreeSet<i32> = bases.chain(in_stats.map(|s| s.id)).collect();
-        let mut lost: Vec<SchemaObject> = self.store.all();
-        lost.retain(|o| o.kind == object_type::USER_TABLE && !bases.contains(&o.id));
+        let mut bare: Vec<SchemaObject> = self.store.all();
+        bare.retain(|o| o.kind == object_type::USER_TABLE && !bases.contains(&o.id));
+        bare
+    }
+
+    /// Tables that no rowset and no index is left of: they are dropped. Pages of rows whose table is not
+    /// known are not freed: nothing is repaired.
+    pub(super) fn lost_tables(&mut self) {
+        let rowsets: Vec<Rowset> = self.store.all();
+        let stats: Vec<IndexStat> = self.store.all();
+        let lost = self.bare_tables();
         let owners = rowsets.iter().map(|rowset| rowset.rowsetid);
         let owners: BTreeSet<i64> = owners.chain(stats.iter().map(|s| s.rowset)).collect();
         let rows: Vec<AllocUnit> = self.store.all();

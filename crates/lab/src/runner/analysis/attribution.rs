@@ -23,7 +23,7 @@ use super::Analysis;
 use super::facts::Facts;
 use super::levels::Judged;
 use crate::report::words::figure;
-use crate::results::{Answer, Attribution, Ceiling, Confidence, LevelResult, Run, has_think_times};
+use crate::results::{Answer, Attribution, Confidence, LevelResult, Run, has_think_times};
 use budget::{Basis, Budget};
 use cause::{changed, hold_against, unchanged};
 
@@ -92,11 +92,12 @@ fn explain(
     } else {
         (&runs.0, &runs.1, names.0, names.1)
     };
-    let limit = |level: &str| analysis.experiment.limit_of(level, analysis.history);
-    let slow_limit = limit(slower_name).filter(Ceiling::is_reached);
+    let limits = |level: &str| analysis.experiment.limits_of(level, analysis.history);
+    let slow_limit = limits::reached(limits(slower_name));
     if let Some(slow_limit) = &slow_limit {
-        let fast_limit = limit(faster_name);
-        if let Some(mut found) = limits::at_limit(slow_limit, fast_limit.as_ref(), faster_name) {
+        let of_faster = limits(faster_name);
+        let same = of_faster.iter().find(|limit| limit.name == slow_limit.name);
+        if let Some(mut found) = limits::at_limit(slow_limit, same, faster_name) {
             let shares = outside::shares_beside(&runs, change, cpus, names);
             found.evidence_against.extend(shares);
             return found;
@@ -226,6 +227,7 @@ fn name_closer(found: &mut Attribution, slower: &[&Run], faster: &[&Run]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::Ceiling;
 
     #[test]
     fn a_time_that_changes_the_other_way_than_the_table_has_no_cause() {

@@ -2,7 +2,9 @@
 
 use super::budget::{Basis, Budget, RUNNING, UNSLEPT, is_undivided};
 use crate::report::words::figure;
-use crate::results::{Attribution, Ceiling, Confidence, Fill, NOT_DUE, OWN_THREADS, Run, THINKING};
+use crate::results::{
+    Attribution, Ceiling, Confidence, FOR_TURN, Fill, NOT_DUE, OWN_THREADS, Run, THINKING,
+};
 use furrow_stats::median;
 
 /// Share of the change that a category must carry.
@@ -75,6 +77,11 @@ pub(super) fn changed(
         result.evidence_against.push(undivided(hidden));
         return result;
     }
+    if category == FOR_TURN {
+        result.evidence_against.push(reported);
+        result.evidence_against.push(DECIDED_BY_OTHERS.to_owned());
+        return result;
+    }
     if is_along(base, level, category) {
         result.evidence_against.push(reported);
         result
@@ -102,6 +109,10 @@ fn barely(category: &str, before: f64, after: f64) -> String {
         100.0 * after
     )
 }
+
+/// Why [`FOR_TURN`] is no cause.
+const DECIDED_BY_OTHERS: &str = "as many batches run at once as the processors take: what those wait for \
+                                 decides how long the others wait for their turn";
 
 fn undivided(category: &str) -> String {
     let what = match category {
@@ -168,7 +179,8 @@ fn filled(
         ),
     };
     let is_large = before >= Fill::LEAST && after >= Fill::LEAST;
-    let fills = is_large && !is_undivided(category) && is_usual(category);
+    let names_a_resource = !is_undivided(category) && category != FOR_TURN;
+    let fills = is_large && names_a_resource && is_usual(category);
     Attribution {
         resource: if fills {
             category.to_owned()
@@ -191,6 +203,8 @@ fn filled(
             Vec::new()
         } else if is_undivided(category) {
             vec![reported, undivided(category)]
+        } else if category == FOR_TURN {
+            vec![reported, DECIDED_BY_OTHERS.to_owned()]
         } else {
             vec![
                 reported,
@@ -251,6 +265,21 @@ mod tests {
             found.evidence_against[1].contains("barely changed (80% to 80%)"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn batches_that_wait_for_a_turn_wait_for_what_others_do() {
+        let waits = |turn, lock| [(FOR_TURN, turn), ("Lock", lock), (RUNNING, 10.0)];
+        let (base, level) = (
+            budget(100.0, &waits(70.0, 20.0)),
+            budget(200.0, &waits(170.0, 20.0)),
+        );
+        let found = changed((&base, &level), 100.0, ("32", "600"), Basis::Piece);
+        assert_eq!(found.confidence, Confidence::Unknown, "{found:?}");
+        assert_eq!(found.evidence_against[1], DECIDED_BY_OTHERS);
+        let found = filled((&base, &level), ("32", "600"), &|_| true);
+        assert_eq!(found.confidence, Confidence::Unknown, "{found:?}");
+        assert_eq!(found.evidence_against[1], DECIDED_BY_OTHERS);
     }
 
     #[test]
