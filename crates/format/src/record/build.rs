@@ -261,6 +261,13 @@ mod tests {
         assert_eq!(record.var(0), Some((&b"abc"[..], false)));
         assert_eq!(record.var(1), None);
         assert_eq!(record.version_tag(), Some(&[5; 14]));
+        // After its deletion the pointer is no value either.
+        let mut ghost = bytes.clone();
+        ghost[0] = record.status().with_kind(RecordKind::GhostData).0;
+        ghost[1] = 1;
+        let ghost = Record::data(&ghost).unwrap();
+        assert_eq!((ghost.var_count(), ghost.var(1)), (1, None));
+        assert_eq!(ghost.forwarded_from(), None);
         let stub = forwarding_stub(home);
         assert_eq!(record_len(PageType::Data, 4, &stub), Some(9));
         assert_eq!(Record::forwarded_to(&stub), Some(home));

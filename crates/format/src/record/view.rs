@@ -142,7 +142,7 @@ impl<'a> Record<'a> {
     /// Variable columns stored, without the back-pointer of a forwarded record.
     #[inline]
     pub fn var_count(self) -> u16 {
-        match self.forwarded_from() {
+        match self.back_pointer() {
             Some(_) => self.frame.vars - 1,
             None => self.frame.vars,
         }
@@ -151,7 +151,7 @@ impl<'a> Record<'a> {
     /// Bytes of variable column `ordinal` (from 0), and whether it is complex; `None` where it is not stored.
     #[inline]
     pub fn var(self, ordinal: u16) -> Option<(&'a [u8], bool)> {
-        if self.status().kind() == RecordKind::Forwarded && ordinal >= self.var_count() {
+        if self.has_moved() && ordinal >= self.var_count() {
             return None;
         }
         self.stored_var(ordinal)
@@ -173,10 +173,27 @@ impl<'a> Record<'a> {
         Some((column, end & COMPLEX != 0))
     }
 
+    /// Whether it is a forwarded record, or was one before it was deleted: the second byte of a ghost says so.
+    #[inline]
+    fn has_moved(self) -> bool {
+        match self.status().kind() {
+            RecordKind::Forwarded => true,
+            RecordKind::GhostData => self.bytes.get(1) == Some(&1),
+            _ => false,
+        }
+    }
+
     /// Where a forwarded record's stub is.
     #[inline]
     pub fn forwarded_from(self) -> Option<RowId> {
-        if self.status().kind() != RecordKind::Forwarded {
+        match self.status().kind() {
+            RecordKind::Forwarded => self.back_pointer(),
+            _ => None,
+        }
+    }
+
+    fn back_pointer(self) -> Option<RowId> {
+        if !self.has_moved() {
             return None;
         }
         let (column, complex) = self.stored_var(self.frame.vars.checked_sub(1)?)?;

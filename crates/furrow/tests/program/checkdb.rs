@@ -134,15 +134,18 @@ fn a_damaged_table_is_named_with_its_pages_and_repaired_with_the_loss_of_their_r
     ] {
         assert!(all.contains(part), "{part}: {all}");
     }
+    // The plan of a query holds its table, and with it the files that the repair opens.
     let repaired = sql(
         directory.path(),
-        "ALTER DATABASE hurt SET SINGLE_USER; USE hurt; DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS); \
+        "ALTER DATABASE hurt SET SINGLE_USER; USE hurt; SELECT COUNT(*) FROM t WHERE id = 1; \
+         DBCC CHECKDB ('hurt', REPAIR_ALLOW_DATA_LOSS); SELECT CONCAT('now in ', DB_NAME()); \
          EXEC sp_readerrorlog 0, 1, 'Repair of database'",
     );
     let all = format!("{}{}", out(&repaired), err(&repaired));
     for part in [
         "Repair of database \"hurt\" loses",
         "take a full backup",
+        "now in hurt",
         // As a field of a row of the error log.
         "\"Repair of database \"\"hurt\"\" loses",
     ] {

@@ -181,7 +181,9 @@ pub(super) fn allow_data_loss(
     let is_in_emergency = db.state() == DatabaseState::Emergency;
     let inside = run.cx.sessions.database().id() == db.id();
     if inside {
-        run.cx.sessions.change_database("master")?;
+        run.cx.change_database("master")?;
+        // Those of a text that is not stored, too: plans hold tables, and tables hold files open.
+        run.plans.inspect(|plans| plans.forget());
     }
     drop(db);
     let instance = Arc::clone(run.cx.server.instance());
@@ -210,7 +212,7 @@ pub(super) fn allow_data_loss(
     });
     // The result of the repair is reported even if the session cannot return to the database.
     let back = |run: &mut Run<'_>| match inside {
-        true => run.cx.sessions.change_database(&name).map(drop),
+        true => run.cx.change_database(&name),
         false => Ok(()),
     };
     let repaired = match repaired {
