@@ -173,7 +173,7 @@ impl<'a> Record<'a> {
         Some((column, end & COMPLEX != 0))
     }
 
-    /// Whether it is a forwarded record, or was one before it was deleted: the second byte of a ghost says so.
+    /// Whether it is a forwarded record, or was one before it was deleted: a ghost's second byte says so.
     #[inline]
     fn has_moved(self) -> bool {
         match self.status().kind() {
