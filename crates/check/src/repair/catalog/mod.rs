@@ -41,7 +41,10 @@ use crate::plan::Plan;
 use crate::{Listener, Progress, Scratch};
 use furrow_datafile::{PageSource, Pages};
 use furrow_format::boot::field;
-use furrow_format::catalog::{AllocUnit, BASE_TABLES, Rowset, SYSALLOCUNITS, SYSFILES1};
+use furrow_format::catalog::{
+    AllocUnit, BASE_TABLES, BaseTable, IndexStat, Rowset, SYSALLOCUNITS, SYSFILES1, SYSIDXSTATS,
+    SYSROWSETS, SYSSCHOBJS, SchemaObject,
+};
 use furrow_format::{BOOT_PAGE, Boot, Lsn, Page, PageBuf, PageId, PageType};
 use reconcile::{Work, is_base};
 use std::collections::{BTreeMap, BTreeSet};
@@ -142,13 +145,15 @@ pub(super) fn mend(
         &mut |shared, library, facts| {
             let mut state = State::new(shared, library, facts);
             let found = gather(&mut state);
+            let counts = counts_of(source, &found);
             let mut work = Work {
                 store: found.clone(),
                 survey: &seen,
                 files: &files,
                 headers: &headers,
                 damaged: damaged.clone(),
-                counts: counts_of(source, &found),
+                has_all_tables: has_all_tables(&counts, &found),
+                counts,
                 dropped,
                 notes: Vec::new(),
                 refusals: Vec::new(),
@@ -181,6 +186,18 @@ fn counts_of(source: &Overlay<'_>, found: &Store) -> BTreeMap<i64, u64> {
         Some((rowset.rowsetid, rows))
     });
     counts.collect()
+}
+
+/// Whether every table and index that there was is still in the catalog, by the exact counts of its rows.
+fn has_all_tables(counts: &BTreeMap<i64, u64>, found: &Store) -> bool {
+    let rows = [
+        (&SYSROWSETS, found.all::<Rowset>().len()),
+        (&SYSIDXSTATS, found.all::<IndexStat>().len()),
+        (&SYSSCHOBJS, found.all::<SchemaObject>().len()),
+    ];
+    let counted = |table: &BaseTable| counts.get(&table.rowset_id().0.cast_signed());
+    let is_whole = |(table, rows): &(&BaseTable, usize)| counted(table) == Some(&(*rows as u64));
+    rows.iter().all(is_whole)
 }
 
 /// Base tables whose rows may be incomplete.

@@ -37,6 +37,8 @@ pub(super) struct Work<'w> {
     pub(super) damaged: BTreeSet<i32>,
     /// Rows by rowset, where that is known exactly: of a database that was shut down cleanly.
     pub(super) counts: BTreeMap<i64, u64>,
+    /// Whether every table and index that there was is still in the catalog.
+    pub(super) has_all_tables: bool,
     /// Allocation units that earlier passes dropped.
     pub(super) dropped: &'w BTreeSet<i64>,
     /// What is said to the user.

@@ -17,8 +17,7 @@
 use super::reconcile::{Work, is_base};
 use super::survey::SeenUnit;
 use furrow_format::catalog::{
-    AllocUnit, IndexStat, Rowset, SYSIDXSTATS, SYSROWSETS, SYSSCHOBJS, SchemaObject, object_type,
-    unit_kind,
+    AllocUnit, IndexStat, Rowset, SYSROWSETS, SchemaObject, object_type, unit_kind,
 };
 use furrow_format::{AllocUnitId, PageId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,9 +58,7 @@ impl Work<'_> {
     /// Tables and their units, where exact counts prove which is which; none where a unit may belong to a
     /// table whose own rows in the catalog are lost.
     fn by_counts(&self, lost: &[Rowset], free: &[u64]) -> BTreeSet<(i64, u64)> {
-        let of_tables = [&SYSROWSETS, &SYSIDXSTATS, &SYSSCHOBJS];
-        if of_tables.iter().any(|t| self.damaged.contains(&t.id)) || !self.bare_tables().is_empty()
-        {
+        if !self.has_all_tables || !self.bare_tables().is_empty() {
             return BTreeSet::new();
         }
         let count_of = |rowset: &&Rowset| self.counts.get(&rowset.rowsetid).copied();
