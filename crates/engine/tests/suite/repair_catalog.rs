@@ -215,6 +215,46 @@ fn tables_of_which_no_row_is_left_are_not_freed() {
     }
 }
 
+/// Empties every page of a unit, as if it had never been written.
+fn empty_unit(volume: &dyn Volume, unit: u64) {
+    for path in paths_of(volume) {
+        let file = open(volume, &path);
+        for number in 0..(file.len_bytes().unwrap() / PAGE_SIZE as u64) as u32 {
+            if Page::new(&page_in(&*file, number)).unit().0 == unit {
+                let offset = u64::from(number) * PAGE_SIZE as u64;
+                file.write_at(offset, &AlignedBuf::new(PAGE_SIZE)).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_unit_whose_table_is_lost_is_not_given_to_another_of_as_many_rows() {
+    let house = quiet_house();
+    let units = [("ta", 30), ("tb", 15), ("tc", 15)];
+    let units = units.map(|(name, rows)| fill_heap(&house, name, rows).0);
+    let (rowset, id) = {
+        let table = house.session().table("tc").unwrap();
+        let rowset = table.indexes().first().unwrap().rowset().id();
+        (rowset.0 as i64, i64::from(table.id().0))
+    };
+    let (_, volume) = closed(house);
+    use furrow_format::catalog::{SYSIDXSTATS, SYSROWSETS};
+    lose_rows(&*volume, &SYSALLOCUNITS, |row| {
+        units.contains(&(whole(row, 0) as u64))
+    });
+    lose_rows(&*volume, &SYSROWSETS, |row| whole(row, 0) == rowset);
+    lose_rows(&*volume, &SYSIDXSTATS, |row| whole(row, 0) == id);
+    empty_unit(&*volume, units[1]);
+    let repaired = repaired_at_rest(&*volume);
+    assert!(repaired.refused, "{:?}", repaired.notes);
+    assert!(
+        is_noted(&repaired, "cannot be decided"),
+        "{:?}",
+        repaired.notes
+    );
+}
+
 #[test]
 fn a_table_without_a_rowset_contradicts_the_catalog() {
     let house = quiet_house();
