@@ -44,14 +44,9 @@ pub struct Admission {
     running: AtomicU32,
     /// Batches that wait.
     queued: AtomicU32,
-    queue: Mutex<Queue>,
-}
-
-#[derive(Debug, Default)]
-struct Queue {
-    waiting: VecDeque<Arc<Task>>,
-    /// When turns that are over were ended last.
-    swept: Moment,
+    /// When turns that are over were ended last, in nanoseconds.
+    swept: AtomicU64,
+    waiting: Mutex<VecDeque<Arc<Task>>>,
 }
 
 /// What a task stores for its admission.
@@ -78,7 +73,8 @@ impl Admission {
             turn,
             running: AtomicU32::new(0),
             queued: AtomicU32::new(0),
-            queue: Mutex::default(),
+            swept: AtomicU64::new(0),
+            waiting: Mutex::default(),
         }
     }
 
@@ -91,30 +87,41 @@ impl Admission {
     fn leave(&self) {
         let before = self.running.fetch_sub(1, SeqCst);
         debug_assert!(before > 0, "a batch is counted when it is admitted");
-        if self.queued.load(SeqCst) > 0 {
-            self.admit(&mut self.queue.lock());
+        self.admit();
+    }
+
+    /// Admits waiting batches as far as there is space. No lock of the queue is held while a thread is woken:
+    /// the system may run that thread first.
+    fn admit(&self) {
+        while self.queued.load(SeqCst) > 0 && self.running.load(SeqCst) < self.most {
+            let Some(task) = self.next() else { return };
+            *task.turn.admitted.lock() = true;
+            task.turn.signal.notify_one();
         }
     }
 
-    /// Admits waiting batches as far as there is space.
-    fn admit(&self, queue: &mut Queue) {
-        while !queue.waiting.is_empty() && self.try_run() {
-            if let Some(task) = queue.waiting.pop_front() {
-                self.queued.fetch_sub(1, SeqCst);
-                *task.turn.admitted.lock() = true;
-                task.turn.signal.notify_one();
-            }
+    /// Takes the batch that waits longest, if one more may run.
+    fn next(&self) -> Option<Arc<Task>> {
+        let mut waiting = self.waiting.lock();
+        if waiting.is_empty() || !self.try_run() {
+            return None;
         }
+        self.queued.fetch_sub(1, SeqCst);
+        waiting.pop_front()
     }
 
     /// Ends the turns that are over, and admits others.
     fn end_old_turns(&self, task: &Task) {
-        let mut queue = self.queue.lock();
         let now = Moment::now();
-        if now.since(queue.swept) < self.turn {
+        let swept = self.swept.load(Relaxed);
+        let is_early = now.since(Moment::from_ns(swept)) < self.turn;
+        let takes = || {
+            self.swept
+                .compare_exchange(swept, now.as_ns(), Relaxed, Relaxed)
+        };
+        if is_early || takes().is_err() {
             return;
         }
-        queue.swept = now;
         for other in task.instruments.tasks.tasks() {
             let since = other.turn.since.load(SeqCst);
             let is_over = since != 0 && now.since(Moment::from_ns(since)) >= self.turn;
@@ -123,15 +130,15 @@ impl Admission {
                 self.running.fetch_sub(1, SeqCst);
             }
         }
-        self.admit(&mut queue);
+        self.admit();
     }
 
     /// Removes a task that waits; `false` if it has been admitted meanwhile.
     fn give_up(&self, task: &Arc<Task>) -> bool {
-        let mut queue = self.queue.lock();
-        let at = queue.waiting.iter().position(|w| Arc::ptr_eq(w, task));
+        let mut waiting = self.waiting.lock();
+        let at = waiting.iter().position(|w| Arc::ptr_eq(w, task));
         if let Some(at) = at {
-            queue.waiting.remove(at);
+            waiting.remove(at);
             self.queued.fetch_sub(1, SeqCst);
         }
         at.is_some()
@@ -141,12 +148,12 @@ impl Admission {
     #[cold]
     fn wait(&self, task: &Arc<Task>) -> bool {
         *task.turn.admitted.lock() = false;
-        let mut queue = self.queue.lock();
+        let mut waiting = self.waiting.lock();
         self.queued.fetch_add(1, SeqCst);
-        let before = queue.waiting.len();
-        queue.waiting.push_back(Arc::clone(task));
-        self.admit(&mut queue);
-        drop(queue);
+        let before = waiting.len();
+        waiting.push_back(Arc::clone(task));
+        drop(waiting);
+        self.admit();
         self.end_old_turns(task);
         let turns = u32::try_from(before).unwrap_or(u32::MAX) / self.most + 1;
         let most = self.turn * turns.min(MOST_TURNS);
@@ -157,7 +164,15 @@ impl Admission {
         while !*admitted {
             if task.is_cancelled() {
                 drop(admitted);
-                return !self.give_up(task);
+                if self.give_up(task) {
+                    return false;
+                }
+                // Another thread has taken it from the queue and is about to say so.
+                admitted = task.turn.admitted.lock();
+                task.turn
+                    .signal
+                    .wait_while(&mut admitted, |admitted| !*admitted);
+                return true;
             }
             charge.get_or_insert_with(|| wait(WaitType::ThreadPool, Resource::None));
             if task.turn.signal.wait_for(&mut admitted, most).timed_out() && !*admitted {
