@@ -14,9 +14,11 @@ use super::handle::Tree;
 use super::node::damaged;
 use super::resting_place::Resting;
 use super::side::Side;
+use super::unchecked::{Unchecked, is_plain};
 use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
-use furrow_pool::{PageKey, PageRead, Sh};
+use furrow_pool::{LatchRank, PageKey, PageRead, Sh};
+use std::mem::take;
 
 /// Leaves requested in advance at first: a scan may be a short one. Twice as many after each descent.
 const FIRST_READ_AHEAD: usize = 128;
@@ -150,6 +152,10 @@ pub struct TreeScan {
     pub(super) behind: Option<(PageId, Lsn)>,
     /// Leaves reached by links since the last descent.
     by_link: u32,
+    /// Leaves reached by links since the statistics counted them.
+    lookups: u64,
+    /// The range ends in one of the next leaves: each is checked.
+    near_end: bool,
     /// Of a tree at rest.
     pub(super) resting: Resting,
     /// Whether the last step came to rows that were looked at in place.
@@ -195,6 +201,8 @@ impl Tree {
             form: (self.shape().leaf_type(), 0),
             behind: None,
             by_link: 0,
+            lookups: 0,
+            near_end: false,
             resting: Resting::default(),
             next: 0,
         }
@@ -273,9 +281,13 @@ impl TreeScan {
                 return Ok(Step::End);
             }
             let waiting = match self.direction {
-                Direction::Forward => self.forward(tree, visitor)?,
-                Direction::Backward => self.backward(tree, visitor)?,
+                Direction::Forward => self.forward(tree, visitor),
+                Direction::Backward => self.backward(tree, visitor),
             };
+            if self.lookups > 0 {
+                tree.store().pool().count_lookups(take(&mut self.lookups));
+            }
+            let waiting = waiting?;
             if !self.starts.is_empty() || self.in_place {
                 return Ok(Step::Rows);
             }
@@ -307,36 +319,108 @@ impl TreeScan {
             return Ok(None);
         };
         let mut free_pass = visitor.all_committed();
+        let mut unchecked = Unchecked::default();
         loop {
-            let end = match &self.to {
-                Bound::Open => Page::new(&leaf).slot_count(),
-                Bound::Included(to) => tree.rows_before(&leaf, 0, to, Side::Behind)?,
-                Bound::Excluded(to) => tree.rows_before(&leaf, 0, to, Side::Before)?,
+            let all = Page::new(&leaf).slot_count();
+            let defers = self.counts_unchecked(&leaf, free_pass, visitor);
+            let end = if defers {
+                all
+            } else {
+                self.end_in(tree, &leaf)?
             };
-            if end < Page::new(&leaf).slot_count() || Page::new(&leaf).next().is_none() {
-                self.done = true;
+            if defers {
+                unchecked.add(all - slot);
+                self.in_place = true;
+            } else {
+                if end < all || Page::new(&leaf).next().is_none() {
+                    self.done = true;
+                }
+                let waiting = self.copy(tree, &leaf, slot..end, free_pass, visitor)?;
+                if waiting.is_some() {
+                    return Ok(waiting);
+                }
             }
-            let waiting = self.copy(tree, &leaf, slot..end, free_pass, visitor)?;
-            if waiting.is_some() {
-                return Ok(waiting);
+            let goes_on = self.goes_on(tree, visitor);
+            let is_due = !goes_on || unchecked.is_full();
+            if is_due && !self.check(tree, &leaf, &mut unchecked, visitor)? {
+                return Ok(None);
             }
-            if !self.goes_on(tree, visitor) {
+            if !goes_on {
                 self.copied(tree, &leaf, slot..end)?;
                 return Ok(None);
             }
+            // The scan comes back to here if the range ends in one of the leaves to come.
+            if is_due {
+                self.copied(tree, &leaf, slot..end)?;
+            }
             // Rows that are looked at in place: on to the neighbour, hand over hand.
             self.bring_near(tree);
-            let right = tree.fetch(Page::new(&leaf).next(), Sh)?;
+            let right = self.neighbour(tree, Page::new(&leaf).next())?;
             tree.expect_level(&right, 0)?;
             self.by_link += 1;
             free_pass = visitor.all_committed();
             // The position of the scan is taken only from the leaf at which it stops: from this one, if the
-            // next has a row to wait for, or no row at all.
-            if !free_pass || Page::new(&right).slot_count() == 0 {
+            // next has a row to wait for, or no row at all. Unchecked leaves may have to be counted again,
+            // no other ones.
+            let changes = defers != self.counts_unchecked(&right, free_pass, visitor);
+            if !free_pass || Page::new(&right).slot_count() == 0 || changes {
+                if !self.check(tree, &leaf, &mut unchecked, visitor)? {
+                    return Ok(None);
+                }
                 self.copied(tree, &leaf, slot..end)?;
             }
             (leaf, slot) = (right, 0);
         }
+    }
+
+    /// The rows of a leaf that are before the end of the range.
+    fn end_in(&self, tree: &Tree, leaf: &PageRead<'_>) -> Result<u16, AccessError> {
+        match &self.to {
+            Bound::Open => Ok(Page::new(leaf).slot_count()),
+            Bound::Included(to) => tree.rows_before(leaf, 0, to, Side::Behind),
+            Bound::Excluded(to) => tree.rows_before(leaf, 0, to, Side::Before),
+        }
+    }
+
+    /// Whether all rows of the leaf are counted before it is known that they belong to the range.
+    fn counts_unchecked(
+        &self,
+        leaf: &PageRead<'_>,
+        free_pass: bool,
+        visitor: &dyn Visitor,
+    ) -> bool {
+        let has_end = !matches!(self.to, Bound::Open) && !self.near_end;
+        has_end && free_pass && visitor.in_place() == InPlace::Count && is_plain(leaf)
+    }
+
+    /// Gives the rows of the unchecked leaves, of which `leaf` is the last, to the visitor. `false` if the
+    /// range ends in one of them: they are counted again, one by one, from where the scan was before.
+    fn check(
+        &mut self,
+        tree: &Tree,
+        leaf: &PageRead<'_>,
+        unchecked: &mut Unchecked,
+        visitor: &mut dyn Visitor,
+    ) -> Result<bool, AccessError> {
+        let Some(rows) = unchecked.settle() else {
+            return Ok(true);
+        };
+        // Keys ascend from leaf to leaf.
+        self.near_end = self.end_in(tree, leaf)? < Page::new(leaf).slot_count();
+        if !self.near_end {
+            visitor.count(rows);
+        }
+        Ok(!self.near_end)
+    }
+
+    /// The page at the end of a link, latched.
+    fn neighbour<'t>(&mut self, tree: &'t Tree, page: PageId) -> Result<PageRead<'t>, AccessError> {
+        let store = tree.store();
+        let at_hand = store
+            .pool()
+            .fetch_at_hand(store.key(page), Sh, LatchRank::Data);
+        self.lookups += u64::from(at_hand.is_some());
+        at_hand.map_or_else(|| tree.fetch(page, Sh), Ok)
     }
 
     /// Whether a step forward continues with the next leaf.
@@ -481,7 +565,7 @@ impl TreeScan {
         let here = leaf.key().page;
         let tried = store
             .pool()
-            .try_fetch(store.key(prev), Sh, furrow_pool::LatchRank::Data)?;
+            .try_fetch(store.key(prev), Sh, LatchRank::Data)?;
         let left = match tried {
             Some(left) => left,
             None => {

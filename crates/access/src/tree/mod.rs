@@ -42,6 +42,7 @@ mod resting;
 mod resting_place;
 mod side;
 mod split;
+mod unchecked;
 mod unload;
 mod update;
 mod upper_pages;

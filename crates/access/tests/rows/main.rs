@@ -16,6 +16,7 @@ mod kinds;
 mod log_space;
 mod tree_bulk;
 mod tree_copies;
+mod tree_counts;
 mod tree_crash;
 mod tree_fill;
 mod tree_loads;
