@@ -61,27 +61,41 @@ impl Repair {
     }
 }
 
-/// Findings of allocation: maps, extents and chains of IAM pages.
-const ALLOCATION: &[u32] = &[
-    2575,
-    2576,
-    2577,
-    2579,
-    5125,
-    8903,
-    8904,
-    8905,
-    8906,
-    8910,
-    8946,
-    8947,
-    8948,
-    8968,
-    8969,
-    8996,
-    8997,
-    8998,
-    REST_OF_ALLOCATION,
+/// What a finding is about, where that is not rows or pages of rows alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum About {
+    /// Maps, extents and chains of IAM pages.
+    Allocation,
+    /// The same, where the owner of rows is in doubt.
+    AllocationOfRows,
+    /// Counts, and links of maps that only Furrow writes: an error neither of allocation nor of rows.
+    Counts,
+}
+
+/// Findings that are not about rows alone, by number.
+const ABOUT: &[(u32, About)] = &[
+    (2508, About::Counts),
+    (2575, About::Allocation),
+    (2576, About::Allocation),
+    (2577, About::Allocation),
+    (2579, About::Allocation),
+    (5125, About::Allocation),
+    (8903, About::Allocation),
+    (8904, About::Allocation),
+    (8905, About::Allocation),
+    (8906, About::Allocation),
+    (8910, About::AllocationOfRows),
+    (8914, About::Counts),
+    (8946, About::Allocation),
+    (8947, About::Allocation),
+    (8948, About::Allocation),
+    (8968, About::Allocation),
+    (8969, About::Allocation),
+    (8996, About::Allocation),
+    (8997, About::AllocationOfRows),
+    (8998, About::Allocation),
+    (40101, About::Counts),
+    (REST_OF_ALLOCATION, About::Allocation),
 ];
 /// Errors that are counted, but not listed. (SQL Server's 8986 says that ALL_ERRORMSGS lists them.)
 pub(crate) const REST: u32 = 40102;
@@ -95,7 +109,20 @@ const LOSSLESS: &[u32] = &[2508, 8914, 8951, 8952, 8955, 8956];
 impl Finding {
     /// Whether it is counted among the allocation errors.
     pub fn is_allocation(&self) -> bool {
-        ALLOCATION.contains(&self.number())
+        matches!(
+            self.about(),
+            Some(About::Allocation | About::AllocationOfRows)
+        )
+    }
+
+    /// Whether it concerns rows, or may. Otherwise it is put right by writing maps and counts.
+    pub(crate) fn concerns_rows(&self) -> bool {
+        !matches!(self.about(), Some(About::Allocation | About::Counts))
+    }
+
+    fn about(&self) -> Option<About> {
+        let found = ABOUT.iter().find(|(number, _)| *number == self.number());
+        found.map(|(_, about)| *about)
     }
 
     /// Whether it stands for errors that are not listed one by one.

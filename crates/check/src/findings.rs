@@ -7,7 +7,10 @@
 //! 2. *What is listed does not depend on the order in which findings come up.* The share of a table only
 //!    falls while findings come up. So a finding that exceeds the share now exceeds it at the end, too.
 //!    Proof: `the_listing_is_the_same_in_any_order`.
-//! 3. *Each error is counted once*, as one of allocation or of consistency, listed or not.
+//! 3. *Each error is counted once*, as one of allocation or of consistency. Of those that are not listed,
+//!    each report is counted: a repeat could be found only by remembering all of them. The entry with their
+//!    count names its table and says so. Proof:
+//!    `what_is_not_listed_is_counted_by_its_reports_and_names_its_table`.
 
 use crate::finding::{Finding, REST, REST_OF_ALLOCATION};
 use crate::options::Scope;
@@ -52,6 +55,32 @@ struct LeftOut {
     first: Finding,
     findings: u64,
     errors: u64,
+}
+
+impl LeftOut {
+    /// The entry of a listing of `most` findings that has the count.
+    fn entry(self, is_allocation: bool, most: usize) -> Finding {
+        let (number, kind) = match is_allocation {
+            true => (REST_OF_ALLOCATION, "allocation "),
+            false => (REST, ""),
+        };
+        let table = self.first.subject.as_ref();
+        let place = match table {
+            Some(subject) => format!("in table {}", subject.table),
+            None => "of no known table".to_owned(),
+        };
+        let means = format!(
+            "{} more reports of {kind}errors {place} are counted, but not listed: a check lists {most} \
+             findings at most. An error that was reported twice counts twice.",
+            self.errors
+        );
+        Finding {
+            message: Message::custom(number, 16, 1, &means),
+            means,
+            errors: self.errors,
+            ..self.first
+        }
+    }
 }
 
 /// Findings as they come up.
@@ -170,22 +199,7 @@ impl Findings {
             if left_out.errors == 0 {
                 continue;
             }
-            let kind = if is_allocation { "allocation " } else { "" };
-            let number = if is_allocation {
-                REST_OF_ALLOCATION
-            } else {
-                REST
-            };
-            let means = format!(
-                "{} more {kind}errors are counted, but not listed: a check lists {} findings at most.",
-                left_out.errors, self.most
-            );
-            list.push(Finding {
-                message: Message::custom(number, 16, 1, &means),
-                means,
-                errors: left_out.errors,
-                ..left_out.first
-            });
+            list.push(left_out.entry(is_allocation, self.most));
         }
         list
     }
@@ -272,6 +286,21 @@ mod tests {
         let rest = listing.iter().filter(|f| f.is_rest());
         let pages: Vec<u32> = rest.filter_map(|f| f.page).map(|id| id.page.0).collect();
         assert_eq!(pages, [28, 27, 28, 27], "the first that is left out");
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted_by_its_reports_and_names_its_table() {
+        let listing = listed(many().into_iter(), 60);
+        let rest: Vec<&Finding> = listing.iter().filter(|f| f.is_rest()).collect();
+        assert_eq!(rest.len(), 4);
+        for entry in rest {
+            let subject = entry.subject.as_ref().unwrap();
+            let start = format!("{} more reports of ", entry.errors);
+            assert!(entry.means.starts_with(&start), "{}", entry.means);
+            let table = format!(" in table {} are counted", subject.table);
+            assert!(entry.means.contains(&table), "{}", entry.means);
+            assert_eq!(entry.message.text, entry.means);
+        }
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use catalog::{BASE_PLACES, Foundation, compute_foundation};
 pub use state::{Identity, Loss};
 
 use crate::examine::{CheckError, Seen, examine};
-use crate::finding::{Finding, REST_OF_ALLOCATION, Subject};
+use crate::finding::{Finding, Subject};
 use crate::options::Options;
 use crate::{Listener, Scratch};
 use furrow_datafile::PageSource;
@@ -49,30 +49,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Most passes.
 const PASSES: usize = 8;
-
-/// Findings that do not concern rows: maps and counts are written in any case.
-const NO_ROWS: &[u32] = &[
-    2508,
-    2575,
-    2576,
-    2577,
-    2579,
-    5125,
-    8903,
-    8904,
-    8905,
-    8906,
-    8914,
-    8946,
-    8947,
-    8948,
-    8968,
-    8969,
-    8996,
-    8998,
-    40101,
-    REST_OF_ALLOCATION,
-];
 
 /// Findings of pages that cannot be read, or are not what they should be.
 const UNREAD: &[u32] = &[8909, 8928, 8939];
@@ -264,10 +240,7 @@ impl<'a> State<'a> {
         let plan = self.plan();
         let mut objects: BTreeMap<i32, BTreeSet<u32>> = BTreeMap::new();
         let lost: Vec<u32> = self.losses.keys().copied().collect();
-        let named = self
-            .findings
-            .iter()
-            .filter(|f| !NO_ROWS.contains(&f.number()));
+        let named = self.findings.iter().filter(|f| f.concerns_rows());
         let subjects = named.filter_map(|f| f.subject.as_ref());
         let of_index = |unit: u32, object: i32, index: i32| {
             plan.unit(unit).is_some_and(|u| {

@@ -26,6 +26,7 @@ mod lifecycle;
 mod lifecycle_background;
 mod lock_escalation;
 mod lock_hints;
+mod lock_waits;
 mod log_damaged;
 mod log_rebuilt;
 mod modules;

@@ -2,7 +2,7 @@
 
 use super::words::to_f64;
 use crate::results::{
-    FileIo, FileRole, LevelResult, Results, Run, THINKING, WaitTotal, has_think_times,
+    FileIo, FileRole, LevelResult, OVERLAP, Results, Run, THINKING, WaitTotal, has_think_times,
 };
 use std::collections::BTreeMap;
 
@@ -33,6 +33,18 @@ pub struct LevelTime {
     pub running_s: f64,
     /// How sessions also slept, where runs did not record how long: then that is in `running_s`.
     pub hidden_sleep: Option<&'static str>,
+}
+
+impl LevelTime {
+    /// Seconds of all threads that work for a worker: more than those that pass where their waits overlap.
+    pub(crate) fn of_threads_s(&self) -> f64 {
+        self.waited_s.iter().sum::<f64>() + self.running_s
+    }
+
+    /// Whether waits of threads that work for the same worker overlap.
+    pub(crate) fn overlaps(&self) -> bool {
+        self.of_threads_s() > OVERLAP * self.elapsed_s
+    }
 }
 
 /// One wait type's time, by level.
@@ -439,6 +451,8 @@ mod tests {
         let level = time.at("1").unwrap();
         assert!((level.waited_s[0] - 5.0).abs() < 1e-9);
         assert!((level.running_s - 3.0).abs() < 1e-9);
+        assert!((level.of_threads_s() - level.elapsed_s).abs() < 1e-9);
+        assert!(!level.overlaps());
         assert_eq!(time.types[0].wait_type, "PAGELATCH_EX");
         assert!((time.types[0].share[0] - 16.0 / 28.0).abs() < 1e-9);
         assert!((time.types[0].signal_share - 0.1).abs() < 1e-9);

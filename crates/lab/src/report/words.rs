@@ -1,8 +1,8 @@
 //! Numbers as people write them. One place, so that page and terminal never disagree.
 
 use crate::results::{
-    Better, Control, Drift, Experiment, Fill, LevelResult, NOT_DUE, Response, Results, THINKING,
-    Verdict,
+    Better, Control, Drift, Experiment, Fill, LevelResult, NOT_DUE, Response, Results, Run,
+    THINKING, Verdict,
 };
 
 /// Three significant digits at least, thousands separated, no exponent: `12.3`, `1,234`, `0.0123`.
@@ -264,12 +264,21 @@ pub(crate) fn is_shown_gain(results: &Results, level: &LevelResult) -> Option<bo
 
 /// The runs that a description is of: `4 data files`, or `1 data file, A`.
 pub(crate) fn fill_name(experiment: &Experiment, fill: &Fill) -> String {
-    let label = match fill.control {
+    labelled(experiment, &fill.level, fill.control)
+}
+
+/// What a run is of: `4 data files`, or `1 data file, A` of a baseline that runs under two labels.
+pub(crate) fn run_name(experiment: &Experiment, run: &Run) -> String {
+    labelled(experiment, &run.level, run.control)
+}
+
+fn labelled(experiment: &Experiment, level: &str, control: Control) -> String {
+    let label = match control {
         Control::None => "",
         Control::A => ", A",
         Control::APrime => ", A\u{2032}",
     };
-    format!("{}{label}", level_name(experiment, &fill.level))
+    format!("{}{label}", level_name(experiment, level))
 }
 
 /// What filled the time of some runs: `Tran Log IO 71% (68 to 74% in 6 runs)`.
@@ -279,18 +288,8 @@ pub(crate) fn fill(fill: &Fill) -> String {
         runs => format!("{runs} runs"),
     };
     let category = &fill.category;
-    // No thread sleeps for another: more than the whole time is a matter of rounding.
+    // More than the whole time is a matter of rounding.
     let is_sleep = [THINKING, NOT_DUE].contains(&category.as_str());
-    if fill.high > 1.0 && !is_sleep {
-        let range = match fill.runs {
-            1 => runs,
-            _ => format!("{:.1} to {:.1} in {runs}", fill.low, fill.high),
-        };
-        let share = fill.share;
-        return format!(
-            "{category}: {share:.1} threads of a session wait in it at a time ({range})"
-        );
-    }
     let percent = |share: f64| format!("{:.0}", 100.0 * share.min(1.0));
     let range = match fill.runs {
         1 => runs,
@@ -350,9 +349,17 @@ mod tests {
             said(THINKING, 0.95, 0.97, 1.0001, 2),
             "nothing to do (keying and thinking) 97% (95 to 100% in 2 runs)"
         );
+        let run = |control| Run {
+            level: "1".to_owned(),
+            control,
+            ..Run::default()
+        };
+        let name = |control| run_name(&Experiment::default(), &run(control));
+        // The two labels of a baseline differ.
+        assert_eq!(name(Control::None), "1");
         assert_eq!(
-            said("Buffer Latch", 1.6, 1.8, 2.0, 2),
-            "Buffer Latch: 1.8 threads of a session wait in it at a time (1.6 to 2.0 in 2 runs)"
+            [name(Control::A), name(Control::APrime)],
+            ["1, A", "1, A\u{2032}"]
         );
         let label = |control| Fill {
             level: "1".to_owned(),

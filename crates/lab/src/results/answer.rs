@@ -129,8 +129,8 @@ pub struct Fill {
     pub control: Control,
     /// Category of waits, or what the sessions did instead of waiting.
     pub category: String,
-    /// Mean share of the time of the runs, a fraction; above 1 where several threads of a session waited at
-    /// a time.
+    /// Mean share of the time of the runs, a fraction: of the time of all threads, where several worked for
+    /// a session at a time.
     pub share: f64,
     /// The least share of a run. Not the end of an interval.
     pub low: f64,

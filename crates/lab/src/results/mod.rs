@@ -43,7 +43,7 @@ pub use run::{
     Control, Event, FileIo, FileRole, LOG_FULL, LatchTotal, Latency, NOT_DUE, OWN_THREADS, Run,
     RunStatus, Series, SpinTotal, THINKING, WaitTotal,
 };
-pub(crate) use run::{FOR_TURN, has_think_times};
+pub(crate) use run::{FOR_TURN, OVERLAP, has_think_times};
 pub(crate) use section::{ALONG, SHOWN};
 pub use section::{Bounds, Chart, Curve, Mark, Panel, Point, Section, SheetTable};
 

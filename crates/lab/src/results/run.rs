@@ -288,6 +288,10 @@ pub(crate) const FOR_TURN: &str = "waiting for a turn to run";
 /// What the session of a backup or a restore waits for: the work itself, so that it is never a cause.
 pub const OWN_THREADS: &str = "threads of the session's own statement";
 
+/// The time of all threads over the time that passes, from which on threads work at the same time for a
+/// session. Less is a matter of rounding.
+pub(crate) const OVERLAP: f64 = 1.01;
+
 /// What sessions wait for that find the log full: the pages that a checkpoint writes.
 pub const LOG_FULL: &str = "log full, waiting for a checkpoint";
 

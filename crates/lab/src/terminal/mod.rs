@@ -182,8 +182,8 @@ fn levels(results: &Results, style: Style) -> Vec<String> {
         ("change", Align::Right),
         ("verdict", Align::Left),
         ("interval", Align::Right),
-        ("rows/s", Align::Right),
-        ("p99", Align::Right),
+        ("median rows/s", Align::Right),
+        ("median p99", Align::Right),
         ("CV", Align::Right),
     ]);
     // More levels than lines: the summary states that and does not grow.

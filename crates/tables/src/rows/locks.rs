@@ -322,10 +322,11 @@ impl Session {
         mode: LockMode,
     ) -> Result<Resource, EngineError> {
         let end = Resource::infinity(self.db.id, index.rowset.id());
+        let tree = index.tree()?;
         let mut end_locked = false;
         let mut waits = LockWaits::default();
         loop {
-            let (met, locked, blocked, by_page, left) = {
+            let (stepped, met, locked, blocked, by_page) = {
                 let mut anchoring = Anchoring {
                     locks: Latched::new(self, table, index),
                     pages: PageAsk::new(self, table, index, (mode, Keep::Held)).of_look(&waits),
@@ -333,17 +334,14 @@ impl Session {
                     met: false,
                     locked: None,
                 };
-                let mut cursor =
-                    index
-                        .tree()?
-                        .scan(behind.clone(), Bound::Open, Direction::Forward);
-                cursor.step(&mut anchoring)?;
+                let mut cursor = tree.scan(behind.clone(), Bound::Open, Direction::Forward);
+                let stepped = cursor.step(&mut anchoring);
                 let blocked = anchoring.locks.blocked.get();
                 let by_page = anchoring.pages.blocked.take();
-                let left = anchoring.pages.left();
-                (anchoring.met, anchoring.locked, blocked, by_page, left)
+                waits.end_look(self, anchoring.pages.left());
+                (stepped, anchoring.met, anchoring.locked, blocked, by_page)
             };
-            waits.end_look(self, left);
+            stepped?;
             if by_page.is_some() {
                 waits.wait(self, table, by_page)?;
                 continue;

@@ -44,7 +44,7 @@
 //!
 //! Rows of a heap do not change their page: what is locked of a moved row is the page of its address.
 
-use super::lock_waits::LockWaits;
+use super::lock_waits::{LockWaits, Taken};
 use super::locks::Blocked;
 use super::read::{Reading, mode_of_row};
 use crate::error::{EngineError, refuse};
@@ -98,8 +98,8 @@ pub(super) struct PageAsk<'a> {
     idle: bool,
     /// The lock that was not free.
     pub(super) blocked: Cell<Option<Blocked>>,
-    /// The lock that a wait has taken for this look. It counts as held once it is requested here.
-    pending: Cell<Option<Resource>>,
+    /// What waits have taken for this look. The page counts as held once it is requested here.
+    pending: Cell<Taken>,
 }
 
 impl<'a> PageAsk<'a> {
@@ -120,7 +120,7 @@ impl<'a> PageAsk<'a> {
             whole: mode == mode_of_row(mode) && session.works_on_pages(index),
             idle: !index.allows_page_locks() || session.covers_rows(table, mode),
             blocked: Cell::new(None),
-            pending: Cell::new(None),
+            pending: Cell::new(Taken::default()),
         }
     }
 
@@ -131,7 +131,7 @@ impl<'a> PageAsk<'a> {
     }
 
     /// What a wait has taken for this look and the look has not requested: it is to be given back.
-    pub(super) fn left(&self) -> Option<Resource> {
+    pub(super) fn left(&self) -> Taken {
         self.pending.get()
     }
 
@@ -158,10 +158,16 @@ impl<'a> PageAsk<'a> {
         }
     }
 
+    /// Whether a wait has taken this lock for this look.
+    #[inline]
+    fn is_pending(&self, resource: Resource) -> bool {
+        let taken = self.pending.get();
+        taken.page == Some(resource) || taken.row == Some(resource)
+    }
+
     /// Whether a lock is free.
     pub(super) fn test(&self, resource: Resource, mode: LockMode) -> bool {
-        let free = self.pending.get() == Some(resource)
-            || self.locks.try_instant(self.owner, resource, mode);
+        let free = self.is_pending(resource) || self.locks.try_instant(self.owner, resource, mode);
         if !free {
             self.blocked.set(Some((resource, mode)));
         }
@@ -184,7 +190,7 @@ impl<'a> PageAsk<'a> {
     fn ask(&self, page: PageId, rows_are_free: &dyn Fn() -> bool) -> bool {
         let (resource, wanted) = (self.resource(page), self.wanted());
         let held = self.owner.held(&resource);
-        let is_pending = self.pending.get() == Some(resource);
+        let is_pending = self.is_pending(resource);
         if held.is_some_and(|held| held.covers(wanted)) && !is_pending {
             return true;
         }
@@ -205,8 +211,9 @@ impl<'a> PageAsk<'a> {
         let taken = self.locks.lock_within(owner, object, resource, mode, now);
         if taken.is_err() {
             self.blocked.set(Some((resource, mode)));
-        } else if self.pending.get() == Some(resource) {
-            self.pending.set(None);
+        } else if self.is_pending(resource) {
+            let row = self.pending.get().row;
+            self.pending.set(Taken { page: None, row });
         }
         taken.is_ok()
     }
@@ -247,7 +254,7 @@ impl<'a> PageAsk<'a> {
         self.is_wanted()
             && self.whole
             && self.keep == Keep::Held
-            && self.pending.get() != Some(self.resource(page))
+            && !self.is_pending(self.resource(page))
             && (self.owner.held(&self.resource(page))).is_some_and(|held| held.covers(self.mode))
     }
 
@@ -356,15 +363,14 @@ impl Session {
                 return Ok(false);
             }
             let free = match index.rowset.body() {
-                Body::Tree(tree) => tree.at_leaf(key, |leaf| ask.may(leaf))?,
-                Body::Heap(heap) => {
-                    let rid = rid_of(key).ok_or(AccessError::NotFound)?;
-                    heap.at_page(rid.page, |page| ask.may(page))?
-                }
+                Body::Tree(tree) => tree.at_leaf(key, |leaf| ask.may(leaf)),
+                Body::Heap(heap) => rid_of(key)
+                    .ok_or(AccessError::NotFound)
+                    .and_then(|rid| heap.at_page(rid.page, |page| ask.may(page))),
             };
             let (whole, blocked, left) = (ask.whole, ask.blocked.take(), ask.left());
             waits.end_look(self, left);
-            if free {
+            if free? {
                 self.count_row_lock(table)?;
                 return Ok(whole && (!index.is_base() || self.needs_no_row_locks(table)));
             }

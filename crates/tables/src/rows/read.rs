@@ -272,11 +272,11 @@ impl Session {
                         out.extend_from_slice(row);
                     }
                     free.then_some(row.is_some())
-                })?;
+                });
                 (found, pages.blocked.take(), pages.left())
             };
             waits.end_look(self, left);
-            match found {
+            match found? {
                 Some(found) => return Ok(found),
                 None => waits.wait(self, table, blocked)?,
             }

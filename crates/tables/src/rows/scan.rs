@@ -466,6 +466,7 @@ impl Session {
         if (&spec.low, &spec.high) == (&Bound::Unbounded, &Bound::Unbounded) {
             self.db.store.pool().count(Counter::FullScans, 1);
         }
+        let by_pages = self.works_on_pages(index);
         let open = |source, brief, within| OpenScan {
             table: Arc::clone(table),
             place: spec.index,
@@ -479,7 +480,7 @@ impl Session {
             candidates,
             reread: false,
             watch: None,
-            waits: LockWaits::default(),
+            waits: LockWaits::for_scan(by_pages),
         };
         if let Some(heap) = index.rowset.heap() {
             let (scan, brief) = self.begin_heap_scan(table, heap, spec, reading)?;
@@ -501,10 +502,9 @@ impl Session {
         if let Reading::Range(mode) = reading {
             self.guard_end(table, index, &high, mode)?;
         }
-        let direction = if spec.backward {
-            Direction::Backward
-        } else {
-            Direction::Forward
+        let direction = match spec.backward {
+            true => Direction::Backward,
+            false => Direction::Forward,
         };
         let tree = index.tree()?;
         let (low, high, within) = Within::of(tree, low, high)?;
@@ -667,6 +667,7 @@ impl OpenScan {
         }
         match step {
             Step::Rows => {
+                self.waits.gone_on();
                 if matches!(self.reading, Reading::Kept(_) | Reading::Range(_)) {
                     session.maybe_escalate(&table)?;
                 }

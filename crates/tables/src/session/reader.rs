@@ -28,6 +28,8 @@ use std::time::Duration;
 pub struct LockWait {
     pub(crate) resource: Resource,
     pub(crate) mode: LockMode,
+    /// The lock of its page, where the session is to hold that as well, and takes it first.
+    pub(crate) page: Option<(Resource, LockMode)>,
     /// How long the reader has waited for it before.
     pub(crate) waited: Duration,
     /// Whether the session is to hold it until the reader gives it back.
@@ -81,16 +83,22 @@ impl Session {
             false => self.timeout.left(wait.waited),
         };
         let (locks, owner) = (&self.db.locks, &self.owner);
+        debug_assert!(wait.page.is_none() || wait.is_lent, "both locks are lent");
         let since = Moment::now();
-        let taken = match wait.is_lent {
+        let page = (wait.page).map(|(page, mode)| locks.lock(owner, page, mode, timeout));
+        let page = page.transpose();
+        let taken = page.clone().and_then(|_| match wait.is_lent {
             true => locks.lock(owner, wait.resource, wait.mode, timeout),
             false => locks
                 .lock_instant(owner, wait.resource, wait.mode, timeout)
                 .map(|()| Granted::Held),
-        };
+        });
         answer(taken.is_ok().then(|| since.elapsed()));
         if matches!(taken, Ok(Granted::New)) {
             locks.unlock(owner, &wait.resource);
+        }
+        if let (Ok(Some(Granted::New)), Some((page, _))) = (page, wait.page) {
+            locks.unlock(owner, &page);
         }
         self.end_reading(taken.map(|_| ()).map_err(EngineError::from))
     }

@@ -5,7 +5,7 @@ use crate::report::MOST_ROWS;
 use crate::report::derive::normal_quantile;
 use crate::report::svg::{Anchor, Figure, Scale, Size, Svg, range};
 use crate::report::words::{
-    self, change, change_range, figure, level_name, measure, percent, to_f64,
+    self, change, change_range, figure, measure, percent, run_name, to_f64,
 };
 use crate::results::{AaCheck, Control, Fill, Residual, Results, Run};
 use maud::{Markup, Render, html};
@@ -222,7 +222,7 @@ pub(in crate::report) fn run_order(results: &Results) -> Markup {
                 th scope="row" { (point.run.id) }
                 td { (format!("{:.1}", point.run.started_s / 60.0)) }
                 td { (point.run.block) }
-                td class="words" { (level_name(&results.experiment, &point.run.level)) }
+                td class="words" { (run_name(&results.experiment, point.run)) }
                 td { (signed(point.residual.with_block)) }
                 td { (signed(point.residual.value)) }
             } } }
@@ -262,8 +262,9 @@ fn draw_order(results: &Results, points: &[Placed<'_>], size: Size) -> Svg {
         let shape = usize::try_from(point.run.block.saturating_sub(1)).unwrap_or(0);
         let center = (x.px(minutes(point)), y.px(point.residual.with_block));
         let tip = format!(
-            "run {}: {}",
+            "run {}, {}: {}",
             point.run.id,
+            run_name(&results.experiment, point.run),
             signed(point.residual.with_block)
         );
         let tip = if points.len() > MOST_ROWS { "" } else { &tip };

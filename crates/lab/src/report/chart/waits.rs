@@ -38,33 +38,45 @@ fn stack_finding(results: &Results, time: &TimeSpent) -> String {
     let Some((category, seconds)) = heaviest(time, level) else {
         return format!("At {name} sessions did not wait");
     };
+    let all = level.of_threads_s();
     if level.running_s > *seconds {
-        let share = percent(level.running_s / level.elapsed_s);
+        let share = percent(level.running_s / all);
         let what = match level.hidden_sleep {
             Some(sleep) => format!("running, or {sleep}: these runs did not record which"),
             None => "running, or in what is not accounted for".to_owned(),
         };
         return format!("At {name} a session spends {share} of its time {what}");
     }
-    let share = seconds / level.elapsed_s;
+    let share = percent(seconds / all);
     if [THINKING, NOT_DUE].contains(&category.as_str()) {
-        let share = percent(share);
         return format!(
             "At {name} a session has nothing to do for {share} of its time: {category}"
         );
     }
-    if share > 1.0 {
-        // Several threads work for one statement.
-        let threads = figure(share);
-        return format!("At {name} {threads} threads of a session wait in {category} at a time");
+    if level.overlaps() {
+        return format!(
+            "At {name} {share} of the time of all threads of a session is waiting in {category}"
+        );
     }
-    let share = percent(share);
     let what = if category == OWN_THREADS {
         "waiting for"
     } else {
         "waiting in"
     };
     format!("At {name} a session spends {share} of its time {what} {category}")
+}
+
+/// Whether threads of a session overlap at any level: all bars are then of the time of all threads.
+fn overlap(time: &TimeSpent) -> bool {
+    time.levels.iter().any(LevelTime::overlaps)
+}
+
+/// The unit of the bars.
+fn unit(time: &TimeSpent) -> &'static str {
+    match overlap(time) {
+        true => "seconds of all threads per session",
+        false => "seconds per session",
+    }
 }
 
 fn heaviest<'a>(time: &'a TimeSpent, level: &'a LevelTime) -> Option<(&'a String, &'a f64)> {
@@ -81,8 +93,16 @@ fn stack(results: &Results, time: &TimeSpent) -> Markup {
     Figure {
         id: "time",
         finding: &finding,
-        description: "One bar for each level: seconds of the measured part, split into wait categories per \
-            session, the rest running. Mean of the good runs.",
+        description: match overlap(time) {
+            true => {
+                "One bar for each level: seconds of all threads of a session, which are more than those that \
+                 pass where threads wait at the same time, split into wait categories. Mean of the good runs."
+            }
+            false => {
+                "One bar for each level: seconds of the measured part, split into wait categories per \
+                 session, the rest running. Mean of the good runs."
+            }
+        },
         draw: &draw,
         legend: legend(time),
         table: stack_table(results, time),
@@ -117,11 +137,11 @@ fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
         bottom: 8.0 + row * to_f64(time.levels.len() as u64),
     };
     let mut svg = Svg::new(size.width, plot.bottom + 42.0);
-    let total = |level: &LevelTime| level.waited_s.iter().sum::<f64>() + level.running_s;
+    let total = LevelTime::of_threads_s;
     let longest = time.levels.iter().map(total).fold(0.0, f64::max);
     let x = Scale::new((0.0, longest * 1.02), (plot.left, plot.right));
     let wanted = if size.narrow { 4 } else { 8 };
-    plot.across_axis(&mut svg, &x, wanted, true, "seconds per session");
+    plot.across_axis(&mut svg, &x, wanted, true, unit(time));
     for (index, level) in time.levels.iter().enumerate() {
         let top = plot.top + row * to_f64(index as u64) + 5.0;
         let bottom = top + row - 10.0;
@@ -136,7 +156,7 @@ fn draw_stack(time: &TimeSpent, size: Size) -> Svg {
                 Anchor::Start,
                 end,
                 middle,
-                &format!("{} s", figure(level.elapsed_s)),
+                &format!("{} s", figure(total(level))),
             );
         }
     }
@@ -187,12 +207,14 @@ fn stack_table(results: &Results, time: &TimeSpent) -> Markup {
             thead { tr {
                 th scope="col" { (results.experiment.factor.plural) }
                 th scope="col" { "elapsed" }
+                @if overlap(time) { th scope="col" { "of all threads" } }
                 @for category in &time.categories { th scope="col" { (category) } }
                 th scope="col" { "running or not accounted for" }
             } }
             tbody { @for level in &time.levels { tr {
                 th scope="row" { (level.level) }
                 td { (figure(level.elapsed_s)) }
+                @if overlap(time) { td { (figure(level.of_threads_s())) } }
                 @for seconds in &level.waited_s { td { (figure(*seconds)) } }
                 td { (figure(level.running_s)) }
             } } }
@@ -274,7 +296,7 @@ fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) 
     let base = results.baseline().and_then(|level| time.at(&level.level));
     let elapsed = base.map_or(0.0, |time| time.elapsed_s);
     let share = |time: &LevelTime| {
-        time.waited_s.get(part).copied().unwrap_or(0.0) / time.elapsed_s.max(f64::MIN_POSITIVE)
+        time.waited_s.get(part).copied().unwrap_or(0.0) / time.of_threads_s().max(f64::MIN_POSITIVE)
     };
     let shares = (base.map(share), time.at(change.level).map(share));
     if seconds.abs() < 0.01 * elapsed {
@@ -452,5 +474,43 @@ fn types_table(results: &Results, time: &TimeSpent) -> Markup {
                 td { (percent(row.signal_share)) }
             } } }
         } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_of_threads_that_overlap_are_of_the_time_of_all_threads() {
+        let level = LevelTime {
+            level: "1".to_owned(),
+            elapsed_s: 10.0,
+            waited_s: vec![9.0, 7.0],
+            ..LevelTime::default()
+        };
+        let mut time = TimeSpent {
+            categories: vec!["Backup IO".to_owned(), "Memory".to_owned()],
+            levels: vec![level],
+            ..TimeSpent::default()
+        };
+        let results = Results::default();
+        assert_eq!(
+            stack_finding(&results, &time),
+            "At 1 56.2% of the time of all threads of a session is waiting in Backup IO"
+        );
+        let page = stack(&results, &time).into_string();
+        assert!(page.contains("seconds of all threads per session"));
+        assert!(page.contains("of all threads</th>"));
+        // The bar ends at the time that its parts add up to.
+        assert!(page.contains(">16.0 s<"), "{page}");
+        time.levels[0].waited_s = vec![4.0, 3.0];
+        time.levels[0].running_s = 3.0;
+        let found = stack_finding(&results, &time);
+        assert_eq!(
+            found,
+            "At 1 a session spends 40.0% of its time waiting in Backup IO"
+        );
+        assert!(!stack(&results, &time).into_string().contains("all threads"));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::fact_list;
 use crate::report::chart::noise::{control, quantiles, run_order};
-use crate::report::words::{self, change, figure, level_name, percent};
+use crate::report::words::{self, change, figure, percent, run_name};
 use crate::results::{Mde, Results};
 use maud::{Markup, html};
 
@@ -93,7 +93,7 @@ fn outliers(results: &Results) -> Markup {
                     tr {
                         th scope="row" { (outlier.run) }
                         td class="words" {
-                            (run.map_or("-".to_owned(), |run| level_name(&results.experiment, &run.level)))
+                            (run.map_or("-".to_owned(), |run| run_name(&results.experiment, run)))
                         }
                         td { (run.map_or("-".to_owned(), |run| run.block.to_string())) }
                         td { (figure(outlier.score)) }

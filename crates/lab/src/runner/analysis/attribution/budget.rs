@@ -1,6 +1,6 @@
 //! The time of runs by category: waits, what sessions did outside of the engine, and the rest.
 
-use crate::results::{OWN_THREADS, Run};
+use crate::results::{OVERLAP, OWN_THREADS, Run};
 use crate::runner::analysis::facts::Facts;
 use std::collections::BTreeMap;
 
@@ -138,16 +138,16 @@ impl Budget {
         Some(Budget { seconds, elapsed })
     }
 
-    /// The share of a category in the time.
+    /// The share of a category in the time of all threads: where several work for a session at a time, this
+    /// is more than the time that passes. The shares of all categories are 1 together.
     pub(super) fn share(&self, category: &str) -> f64 {
-        self.seconds.get(category).copied().unwrap_or(0.0) / self.elapsed.max(1e-12)
-    }
-
-    /// The part of a category in all seconds that are accounted for: where several threads wait at a time,
-    /// these are more than the time.
-    pub(super) fn part(&self, category: &str) -> f64 {
         let all: f64 = self.seconds.values().sum();
         self.seconds.get(category).copied().unwrap_or(0.0) / all.max(self.elapsed).max(1e-12)
+    }
+
+    /// Whether several threads worked for a session at a time.
+    pub(super) fn overlaps(&self) -> bool {
+        self.seconds.values().sum::<f64>() > OVERLAP * self.elapsed
     }
 
     /// The category with the most time, but for the wait for the session's own statement.
@@ -177,5 +177,26 @@ mod tests {
         assert!((budget.elapsed - 16.0).abs() < 1e-9);
         assert!((budget.seconds[RUNNING] - 16.0).abs() < 1e-9);
         assert_eq!(budget.largest(), Some(RUNNING));
+    }
+
+    #[test]
+    fn shares_of_threads_that_overlap_add_up_to_the_whole() {
+        let wait = |category: &str, seconds: u64| crate::results::WaitTotal {
+            category: category.to_owned(),
+            total_us: seconds * 1_000_000,
+            ..Default::default()
+        };
+        // Threads of one session wait 16 seconds in 10.
+        let run = Run {
+            seconds: Some(10.0),
+            workers: 1,
+            waits: vec![wait("Backup IO", 12), wait("Memory", 4)],
+            ..Run::default()
+        };
+        let budget = Budget::of(&[&run], Basis::Worker, false).unwrap();
+        let share = |category: &str| budget.share(category);
+        assert!((share("Backup IO") - 0.75).abs() < 1e-9);
+        assert!((share("Memory") - 0.25).abs() < 1e-9);
+        assert!(share(RUNNING).abs() < 1e-9);
     }
 }

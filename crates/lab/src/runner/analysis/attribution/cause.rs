@@ -2,9 +2,7 @@
 
 use super::budget::{Basis, Budget, RUNNING, UNSLEPT, is_undivided};
 use crate::report::words::figure;
-use crate::results::{
-    Attribution, Ceiling, Confidence, FOR_TURN, Fill, NOT_DUE, OWN_THREADS, Run, THINKING,
-};
+use crate::results::{Attribution, Ceiling, Confidence, FOR_TURN, Fill, OWN_THREADS, Run};
 use furrow_stats::median;
 
 /// Share of the change that a category must carry.
@@ -97,7 +95,7 @@ pub(super) fn changed(
 
 /// Whether a category only shrank or grew along with everything else.
 fn is_along(base: &Budget, level: &Budget, category: &str) -> bool {
-    let is_nearly_all = base.part(category).min(level.part(category)) >= NEARLY_ALL;
+    let is_nearly_all = base.share(category).min(level.share(category)) >= NEARLY_ALL;
     (level.share(category) - base.share(category)).abs() < BARELY && !is_nearly_all
 }
 
@@ -163,21 +161,18 @@ fn filled(
         return Attribution::default();
     };
     let (before, after) = (base.share(category), level.share(category));
-    // A statement that several threads work for can wait longer than it lasts. No thread sleeps for another.
-    let is_sleep = [THINKING, NOT_DUE].contains(&category);
-    let reported = match !is_sleep && (before > 1.0 || after > 1.0) {
-        true => format!(
-            "{category}: {before:.1} threads of a session wait in it at a time at {}, {after:.1} at {}",
-            names.0, names.1
-        ),
-        false => format!(
-            "{category}: {:.0}% of the time at {}, {:.0}% at {}",
-            100.0 * before,
-            names.0,
-            100.0 * after,
-            names.1
-        ),
+    let overlaps = [base, level].iter().any(|budget| budget.overlaps());
+    let time = match overlaps {
+        true => "the time of all threads",
+        false => "the time",
     };
+    let reported = format!(
+        "{category}: {:.0}% of {time} at {}, {:.0}% at {}",
+        100.0 * before,
+        names.0,
+        100.0 * after,
+        names.1
+    );
     let is_large = before >= Fill::LEAST && after >= Fill::LEAST;
     let names_a_resource = !is_undivided(category) && category != FOR_TURN;
     let fills = is_large && names_a_resource && is_usual(category);
@@ -245,6 +240,7 @@ pub(super) fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
 mod tests {
     use super::super::budget::{QUEUED, UNDIVIDED};
     use super::*;
+    use crate::results::THINKING;
 
     fn budget(elapsed: f64, waits: &[(&str, f64)]) -> Budget {
         let seconds = waits
