@@ -313,3 +313,39 @@ fn lock_timeout_begins_again_where_a_scan_goes_on_to_the_next_page() {
     let (each, limit) = (Duration::from_secs(3), Duration::from_secs(5));
     ends([FIRST, LAST], each, limit).unwrap();
 }
+
+#[test]
+fn a_serializable_reader_of_whole_pages_keeps_the_row_that_it_waited_for_twice() {
+    let stage = stage(false);
+    let [first, second, other] = [9001, 9002, 9003].map(|id| stage.owner(id));
+    let (last, later) = locked(&stage.house, &stage.table, LockHints::default(), LAST);
+    let mut reader = stage.house.session();
+    let id = reader.id();
+    assert!(stage.try_lock(&first, stage.row));
+    thread::scope(|s| {
+        let reading = s.spawn(|| {
+            reader.begin().unwrap();
+            reader.set_isolation(Isolation::Serializable);
+            reader.hinted(LockHints::page(), |session| {
+                let rows = session.scan(&stage.table, &ScanSpec::default())?;
+                rows.for_each(|_| Ok(()))
+            })
+        });
+        stage.until_waits(id, stage.row);
+        let (stage, second) = (&stage, &second);
+        let next = s.spawn(move || {
+            let locks = stage.house.instance.locks();
+            locks.lock(second, stage.row, LockMode::X, Timeout::Forever)
+        });
+        stage.until_waits(second.session_id(), stage.row);
+        stage.release(&first);
+        assert!(next.join().unwrap().is_ok());
+        stage.until_waits(id, stage.row);
+        stage.release(second);
+        stage.until_waits(id, later);
+        assert!(!stage.try_lock(&other, stage.row), "the reader has read it");
+        stage.release(&other);
+        drop(last);
+        reading.join().unwrap().unwrap();
+    });
+}

@@ -164,6 +164,9 @@ impl Gate for Inserting<'_> {
             return false;
         }
         let mine = locks.owner.held(&next).is_some_and(guards_gap);
+        if mine {
+            self.pages.keep(locks.key(self.key));
+        }
         !mine || locks.take(locks.key(self.key), LockMode::RangeXX)
     }
 }

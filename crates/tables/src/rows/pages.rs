@@ -135,6 +135,13 @@ impl<'a> PageAsk<'a> {
         self.pending.get()
     }
 
+    /// The lock of a row is held to the end of the transaction, also if a wait has taken it for this look.
+    pub(super) fn keep(&self, resource: Resource) {
+        let Taken { page, row } = self.pending.get();
+        let row = row.filter(|row| *row != resource);
+        self.pending.set(Taken { page, row });
+    }
+
     /// The same for a session that has locked rows, whatever the statement locks: intents only.
     pub(super) fn of_rows(mut self) -> PageAsk<'a> {
         self.whole = false;

@@ -81,7 +81,10 @@ impl Locker<'_, '_> {
         };
         match taken {
             // A session that locks pages may have announced itself meanwhile.
-            Ok(_) => self.pages.may_at(self.page) || self.is_kept_out(),
+            Ok(_) => {
+                self.pages.keep(resource);
+                self.pages.may_at(self.page) || self.is_kept_out()
+            }
             Err(LockError::Timeout { .. }) => {
                 self.blocked = Some((resource, mode));
                 false
