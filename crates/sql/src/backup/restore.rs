@@ -11,7 +11,8 @@ use crate::paths::path;
 use furrow_backup::media::SetInfo;
 use furrow_backup::{
     Device as Target, FilePages, Listener, MediaSet, Parts, RestoreRequest, recover_only,
-    restore_database, restore_files, restore_log, restore_pages, stay_restoring, verify,
+    restore_database, restore_files, restore_log, restore_pages, space_warnings, stay_restoring,
+    verify,
 };
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
@@ -354,7 +355,7 @@ impl Listener for Quiet<'_, '_, '_> {
 }
 
 fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()> {
-    let volume = Arc::clone(run.cx.server.instance().volume());
+    let instance = Arc::clone(run.cx.server.instance());
     let statement = called(RestoreKind::VerifyOnly);
     let keys = keys::ring(run);
     let mut progress = Progress {
@@ -364,8 +365,12 @@ fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()
         reported: 0,
     };
     let request = &asked.request;
-    let verified = MediaSet::open(&*volume, paths).and_then(|media| {
+    let verified = MediaSet::open(&**instance.volume(), paths).and_then(|media| {
         let media = media.with_keys(&keys);
+        let warnings = space_warnings(&instance, &media, request)?;
+        warnings
+            .into_iter()
+            .for_each(|warning| progress.run.inform(warning));
         let mut quiet = Quiet(&mut progress);
         let position = verify(&media, request.position, request.checksum, &mut quiet)?;
         Ok((position, media.info(position)?, media.stripes()))
