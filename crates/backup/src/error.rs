@@ -80,8 +80,15 @@ impl BackupError {
                     .for_each(|b| digits.push_str(&format!("{b:02X}")));
                 BackupError::refused(33_111, &["certificate".into(), digits.into()])
             }
-            MediaError::Damaged(_) => BackupError::refused(3189, &[]),
+            MediaError::Damaged(what) => BackupError::damaged(path, what),
         }
+    }
+
+    /// 3189, and the stripe that is damaged.
+    pub(crate) fn damaged(path: &Path, what: &str) -> BackupError {
+        let reason = format!("13(The data is invalid: {what}.)");
+        let stripe = Message::new(3203, &[shown(path), reason.into()]);
+        BackupError::Refused(vec![Message::new(3189, &[]), stripe])
     }
 }
 

@@ -37,7 +37,7 @@ pub use error::BackupError;
 pub use keys::{KeyError, KeyRing};
 pub use restore::{
     MediaSet, RestoreReport, RestoreRequest, recover_only, restore_database, restore_files,
-    restore_log, restore_pages, stay_restoring, verify,
+    restore_log, restore_pages, space_warnings, stay_restoring, verify,
 };
 pub use run::{
     BackupReport, BackupRequest, BufferFigures, Device, FilePages, Listener, MAX_TRANSFER_BYTES,

@@ -88,6 +88,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
         supports the backup, or use a backup that is compatible with this server.";
     3176 16 1 "File '%ls' is claimed by '%ls'(%d) and '%ls'(%d). The WITH MOVE clause can be used to \
         relocate one or more files.";
+    3181 10 1 "Attempting to restore this backup may encounter storage space problems. Subsequent messages \
+        will provide details.";
     3183 16 1 "RESTORE detected an error on page (%d:%d) in database \"%ls\" as read from the backup set.";
     3187 16 1 "RESTORE WITH CHECKSUM cannot be specified because the backup set does not contain checksum \
         information.";

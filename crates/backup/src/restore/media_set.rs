@@ -4,6 +4,7 @@ use crate::BackupError;
 use crate::error::shown;
 use crate::keys::KeyRing;
 use crate::media::{MediaHeader, SetInfo, SetPlace, StripeReader};
+use crate::run::MOST_DEVICES;
 use furrow_io::time::Moment;
 use furrow_io::{Access, Open, Volume};
 use std::collections::BTreeMap;
@@ -44,8 +45,12 @@ impl MediaSet {
         })
     }
 
-    /// Opens stripes. They must be of one media set (3258), and none may be given twice (3227).
+    /// Opens stripes, 64 at most (3205). They must be of one media set (3258), and none may be given twice
+    /// (3227).
     pub fn open(volume: &dyn Volume, paths: &[PathBuf]) -> Result<MediaSet, BackupError> {
+        if paths.len() > MOST_DEVICES {
+            return Err(BackupError::refused(3205, &[(MOST_DEVICES as u32).into()]));
+        }
         let mut stripes: Vec<Stripe> = Vec::new();
         let mut seen: BTreeMap<u16, &Path> = BTreeMap::new();
         for path in paths {
@@ -151,7 +156,8 @@ impl MediaSet {
             let info = stripe.reader.info(&place);
             let info = info.map_err(|e| BackupError::of_media(&stripe.path, &e))?;
             if first.get_or_insert_with(|| info.clone()) != &info {
-                return Err(BackupError::refused(3189, &[]));
+                let what = "the set has another description than on the first stripe";
+                return Err(BackupError::damaged(&stripe.path, what));
             }
         }
         first.ok_or_else(|| BackupError::refused(3132, &[1.into(), 0.into()]))

@@ -19,5 +19,7 @@ mod types;
 pub use media_set::MediaSet;
 pub use parts::{restore_files, restore_pages};
 pub(crate) use plan::forks_of;
-pub use sets::{recover_only, restore_database, restore_log, stay_restoring, verify};
+pub use sets::{
+    recover_only, restore_database, restore_log, space_warnings, stay_restoring, verify,
+};
 pub use types::{RestoreReport, RestoreRequest};

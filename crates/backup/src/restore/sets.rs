@@ -13,6 +13,7 @@ use crate::run::Listener;
 use furrow_engine::{Database, DatabaseState, Instance, RestoreSpec, Restoring};
 use furrow_format::Lsn;
 use furrow_io::mutation::{Mutation, mutated};
+use furrow_messages::Message;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -248,4 +249,26 @@ pub fn verify(
     };
     copying.run(media, (position, &info), listener)?;
     Ok(position)
+}
+
+/// What RESTORE VERIFYONLY reports besides: 3181 and 3257 where the volumes lack the space for a restore of
+/// the set. Both inform only: the set is valid nevertheless. The sets of other backups create no files.
+pub fn space_warnings(
+    instance: &Arc<Instance>,
+    media: &MediaSet,
+    request: &RestoreRequest,
+) -> Result<Vec<Message>, BackupError> {
+    let OpenedSet { info, .. } = media.opened(request.position)?;
+    if info.kind != BackupKind::Database {
+        return Ok(Vec::new());
+    }
+    let spec = spec_of(instance, &info, request, &|_| false)?;
+    let Some(lacking) = instance.restore_lacks_space(&spec) else {
+        return Ok(Vec::new());
+    };
+    let details = lacking.messages().into_iter();
+    let details = details.map(|m| Message::custom(m.number, 10, m.state, &m.text));
+    Ok(std::iter::once(Message::new(3181, &[]))
+        .chain(details)
+        .collect())
 }

@@ -24,6 +24,7 @@ mod tuner;
 
 pub use pacer::Throttle;
 pub use target::Device;
+pub(crate) use target::MOST_DEVICES;
 
 use crate::BackupError;
 use crate::media::{

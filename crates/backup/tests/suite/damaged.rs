@@ -2,7 +2,7 @@
 
 use crate::world::{Silent, World, insert, numbers, request, world};
 use furrow_backup::media::{BackupKey, ChunkHeader, Codec, KEY_BYTES, UNIT};
-use furrow_backup::{BackupError, BackupRequest, KeyRing, MediaSet, verify};
+use furrow_backup::{BackupError, BackupRequest, Device, KeyRing, MediaSet, verify};
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_io::{Access, Fill, Open, read_file, write_file};
 use std::path::{Path, PathBuf};
@@ -211,7 +211,35 @@ fn chunks_that_changed_places_are_refused() {
     exchanged.extend_from_slice(&whole[c..]);
     assert_eq!(exchanged.len(), whole.len());
     put(&world, 0, &exchanged);
-    assert_eq!(numbers(&verified(&world, &request).unwrap_err()), [3189]);
+    let refused = verified(&world, &request).unwrap_err();
+    assert_eq!(numbers(&refused), [3189, 3203]);
+}
+
+#[test]
+fn the_stripe_that_is_damaged_is_named() {
+    let (world, request) = written(3, Codec::None);
+    let mut damaged = stripe(&world, 1);
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 1;
+    put(&world, 1, &damaged);
+    let refused = verified(&world, &request).unwrap_err();
+    assert_eq!(numbers(&refused), [3189, 3203]);
+    let text = &refused.messages()[1].text;
+    assert!(
+        text.starts_with("Read on \"d/b1.bak\" failed: 13("),
+        "{text}"
+    );
+}
+
+#[test]
+fn more_than_64_devices_are_too_many() {
+    let (world, request) = written(1, Codec::None);
+    let paths: Vec<PathBuf> = (0..65).map(|at| format!("d/{at}.bak").into()).collect();
+    let refused = MediaSet::open(&*world.volume, &paths).unwrap_err();
+    assert_eq!(numbers(&refused), [3205]);
+    let devices = paths.into_iter().map(Device::Disk).collect();
+    let request = BackupRequest { devices, ..request };
+    assert_eq!(numbers(&world.backup(&request).unwrap_err()), [3205]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::world::{
 };
 use furrow_backup::{
     BackupRequest, Device, MediaSet, Parts, RestoreRequest, backup_database, recover_only,
-    restore_database,
+    restore_database, space_warnings,
 };
 use furrow_engine::{
     AttachOptions, Database, DatabaseSpec, DatabaseState, FileSpec, Instance, InstanceConfig,
@@ -364,6 +364,40 @@ fn a_power_loss_in_a_differential_restore_leaves_no_file_that_nothing_removes() 
     let left = world.volume.list(Path::new("d")).unwrap();
     let of_copy = |path: &&PathBuf| path.to_string_lossy().contains("copy");
     assert_eq!(left.iter().find(of_copy), None);
+}
+
+#[test]
+fn a_database_of_a_new_name_is_not_begun_where_its_volume_lacks_the_space() {
+    let (volume, world) = simulated();
+    let full = request(1);
+    world.backup(&full).unwrap();
+    volume.create_dir(Path::new("e")).unwrap();
+    volume.set_capacity(Path::new("e"), 7 << 20);
+    let moves = [("data", "e/n.mdf"), ("more", "e/m.ndf"), ("log", "e/n.ldf")];
+    let request = RestoreRequest {
+        moves: moves.map(|m| (m.0.to_owned(), m.1.into())).to_vec(),
+        ..wanted("new", true)
+    };
+    let media = world.media(&full).unwrap();
+    let refused = restore_database(&world.instance, &media, &request, &mut Silent);
+    assert_eq!(numbers(&refused.unwrap_err()), [3257]);
+    assert!(world.instance.restore_target("new").is_none());
+    assert_eq!(volume.list(Path::new("e")).unwrap(), Vec::<PathBuf>::new());
+    // VERIFYONLY reports the same, and verifies.
+    let warnings = space_warnings(&world.instance, &media, &request).unwrap();
+    let levels: Vec<(u32, u8)> = warnings.iter().map(|m| (m.number, m.level)).collect();
+    assert_eq!(levels, [(3181, 10), (3257, 10)]);
+    volume.set_capacity(Path::new("e"), 16 << 20);
+    assert_eq!(
+        space_warnings(&world.instance, &media, &request).unwrap(),
+        []
+    );
+    restore_database(&world.instance, &media, &request, &mut Silent).unwrap();
+    // Its own files would go.
+    assert_eq!(
+        space_warnings(&world.instance, &media, &request).unwrap(),
+        []
+    );
 }
 
 #[test]

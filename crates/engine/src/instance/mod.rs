@@ -21,6 +21,7 @@ mod rename;
 mod repair;
 mod restore;
 mod restore_files;
+mod restore_space;
 mod restored_files;
 mod revert;
 mod roll_forward;

@@ -213,8 +213,8 @@ impl Instance {
             replace: spec.replace,
         };
         self.places_are_free(&list, &places)?;
+        self.space_suffices(old.as_ref(), spec)?;
         if let Some(old) = &old {
-            self.space_suffices(old, &listed.layout)?;
             self.let_go(&mut list, (old, &listed))?;
         }
         for path in listed.paths.iter().filter(|_| spec.replace) {
@@ -250,51 +250,10 @@ impl Instance {
         })
     }
 
-    fn open_of(&self, old: &Listed) -> Option<Arc<Database>> {
+    pub(super) fn open_of(&self, old: &Listed) -> Option<Arc<Database>> {
         let databases = self.databases.read();
         let entry = databases.get(&old.name.to_lowercase())?;
         entry.database.clone()
-    }
-
-    /// 3257 where the files of the new database need more than is free and than the old one gives back. Only
-    /// the directory of each file is looked at: two directories of one volume are not added up.
-    fn space_suffices(&self, old: &Listed, layout: &[FilePlan]) -> Result<(), EngineError> {
-        let volume = &*self.shared.volume;
-        let directory = |path: &Path| path.parent().unwrap_or(Path::new("")).to_path_buf();
-        let page = PAGE_SIZE as u64;
-        let of_plans = || {
-            old.layout
-                .iter()
-                .map(|p| (p.path.clone(), u64::from(p.size_pages)))
-        };
-        let open = self.open_of(old).and_then(|open| open.file_list().ok());
-        let going: Vec<(PathBuf, u64)> = match open {
-            Some(files) => files.into_iter().map(|f| (f.path, f.size_pages)).collect(),
-            None => of_plans().collect(),
-        };
-        let mut needed: BTreeMap<PathBuf, u64> = BTreeMap::new();
-        for plan in layout {
-            *needed.entry(directory(&plan.path)).or_default() += u64::from(plan.size_pages) * page;
-        }
-        for (directory_of_new, bytes) in needed {
-            let Ok(space) = volume.space(&directory_of_new) else {
-                continue;
-            };
-            // Volumes of one size may be the same one.
-            let on_it = |path: &Path| {
-                let other = volume.space(&directory(path));
-                other.is_ok_and(|other| other.total_bytes == space.total_bytes)
-            };
-            let given_back = going.iter().filter(|(path, _)| on_it(path));
-            let given_back: u64 = given_back.map(|(_, pages)| pages * page).sum();
-            let free = space.free_bytes.saturating_add(given_back);
-            if bytes > free {
-                let place = directory_of_new.display().to_string();
-                let args = [place.into(), bytes.into(), free.into()];
-                return Err(EngineError::refused(3257, &args));
-            }
-        }
-        Ok(())
     }
 
     /// The files of a database that is replaced.

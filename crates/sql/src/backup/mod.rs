@@ -1,5 +1,6 @@
 //! BACKUP and RESTORE: reads the options, calls `furrow_backup`, sends its messages.
 
+mod conflicts;
 mod headers;
 mod keys;
 mod option_text;

@@ -1,5 +1,6 @@
 //! Options of BACKUP and RESTORE.
 
+use super::conflicts::no_conflicts;
 use super::keys;
 use super::option_text::value_text;
 use furrow_backup::media::Codec;
@@ -121,26 +122,6 @@ fn compression(run: &mut Run<'_>, option: &Opt) -> Result<Codec> {
     }
 }
 
-/// 3031 if both options of a conflicting pair are present.
-fn conflicts(options: &[Opt]) -> Result<()> {
-    const PAIRS: [(&str, &str); 6] = [
-        ("INIT", "NOINIT"),
-        ("FORMAT", "NOFORMAT"),
-        ("CHECKSUM", "NO_CHECKSUM"),
-        ("COMPRESSION", "NO_COMPRESSION"),
-        ("STOP_ON_ERROR", "CONTINUE_AFTER_ERROR"),
-        ("SKIP", "NOSKIP"),
-    ];
-    let has = |name: &str| options.iter().any(|o| &*o.name == name);
-    for (one, other) in PAIRS {
-        if has(one) && has(other) {
-            let args = [one.to_lowercase().into(), other.to_lowercase().into()];
-            return refuse(3031, &args);
-        }
-    }
-    Ok(())
-}
-
 fn plain() -> BackupRequest {
     BackupRequest {
         devices: Vec::new(),
@@ -167,7 +148,7 @@ fn plain() -> BackupRequest {
 
 /// Options of BACKUP.
 pub(super) fn backup(run: &mut Run<'_>, options: &[Opt], log: bool) -> Result<Asked> {
-    conflicts(options)?;
+    no_conflicts(options.iter().map(|option| &*option.name))?;
     let (mut request, mut percent) = (plain(), None);
     let (mut tail, mut damaged) = (false, false);
     for option in options {

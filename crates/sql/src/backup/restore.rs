@@ -3,20 +3,21 @@
 use super::option_text::value_text;
 use super::options::{self, number};
 use super::{
-    Progress, abnormally, closing, database_name, device, headers, keys, not_of_the_system,
-    outside_transaction, parts, refused, revert, shown_path, stop, terminated, text,
+    Progress, abnormally, closing, conflicts, database_name, device, headers, keys,
+    not_of_the_system, outside_transaction, parts, refused, revert, shown_path, stop, terminated,
+    text,
 };
 use crate::msdb::{RestoreNote, SetOnMedia, note_backup, note_restore};
 use crate::paths::path;
 use furrow_backup::media::SetInfo;
 use furrow_backup::{
     Device as Target, FilePages, Listener, MediaSet, Parts, RestoreRequest, recover_only,
-    restore_database, restore_files, restore_log, restore_pages, stay_restoring, verify,
+    restore_database, restore_files, restore_log, restore_pages, space_warnings, stay_restoring,
+    verify,
 };
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::Instance;
-use furrow_engine::StopPoint;
 use furrow_format::PageId;
 use furrow_messages::Message;
 use furrow_observe::task;
@@ -39,7 +40,7 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
         ..RestoreRequest::default()
     };
     let (mut percent, mut load_history) = (None, false);
-    one_end(&written.options)?;
+    conflicts::of_restore(written)?;
     for option in &written.options {
         let option = match option {
             RestoreOption::Move(logical, to) => {
@@ -48,17 +49,13 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
                 continue;
             }
             RestoreOption::Mark(option, after) => {
-                no_stop_yet(&request, &option.name)?;
                 request.stop = Some(stop::mark(run, option, after.as_ref())?);
                 continue;
             }
             RestoreOption::Opt(option) => option,
         };
         match &*option.name {
-            "STOPAT" => {
-                no_stop_yet(&request, "STOPAT")?;
-                request.stop = Some(stop::time(run, option)?);
-            }
+            "STOPAT" => request.stop = Some(stop::time(run, option)?),
             "PARTIAL" => request.partial = Some(Parts::default()),
             "REPLACE" => request.replace = true,
             "RECOVERY" => request.recovery = true,
@@ -100,34 +97,6 @@ fn options(run: &mut Run<'_>, written: &Restore, name: &str) -> Result<Asked> {
     })
 }
 
-/// 3031 for two of RECOVERY, NORECOVERY and STANDBY.
-fn one_end(options: &[RestoreOption]) -> Result<()> {
-    let ends = ["RECOVERY", "NORECOVERY", "STANDBY"];
-    let names = options.iter().filter_map(|option| match option {
-        RestoreOption::Opt(option) if ends.contains(&&*option.name) => {
-            Some(option.name.to_lowercase())
-        }
-        _ => None,
-    });
-    let names: Vec<String> = names.collect();
-    match &names[..] {
-        [first, .., last] if first != last => {
-            refuse(3031, &[last.as_str().into(), first.as_str().into()])
-        }
-        _ => Ok(()),
-    }
-}
-
-/// 3031 if the statement has a second point to stop at.
-fn no_stop_yet(request: &RestoreRequest, option: &str) -> Result<()> {
-    let other = match &request.stop {
-        None => return Ok(()),
-        Some(StopPoint::Time(_)) => "stopat",
-        Some(_) => "stopatmark",
-    };
-    refuse(3031, &[option.to_lowercase().into(), other.into()])
-}
-
 /// The statement's name in messages.
 fn called(kind: RestoreKind) -> &'static str {
     match kind {
@@ -159,7 +128,7 @@ pub(crate) fn restore(run: &mut Run<'_>, written: &Restore) -> Result<()> {
     let mut asked = asked.map_err(|e| refused(e, statement))?;
     let (parts, pages) = parts::named(run, &written.parts, "RESTORE")?;
     let parts = match &mut asked.request.partial {
-        Some(_) if written.kind != RestoreKind::Database || !pages.is_empty() => {
+        Some(_) if !pages.is_empty() => {
             let messages = vec![Message::new(3032, &["partial".into()])];
             return Err(abnormally(messages, statement));
         }
@@ -354,7 +323,7 @@ impl Listener for Quiet<'_, '_, '_> {
 }
 
 fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()> {
-    let volume = Arc::clone(run.cx.server.instance().volume());
+    let instance = Arc::clone(run.cx.server.instance());
     let statement = called(RestoreKind::VerifyOnly);
     let keys = keys::ring(run);
     let mut progress = Progress {
@@ -364,8 +333,12 @@ fn verify_only(run: &mut Run<'_>, asked: &Asked, paths: &[PathBuf]) -> Result<()
         reported: 0,
     };
     let request = &asked.request;
-    let verified = MediaSet::open(&*volume, paths).and_then(|media| {
+    let verified = MediaSet::open(&**instance.volume(), paths).and_then(|media| {
         let media = media.with_keys(&keys);
+        let warnings = space_warnings(&instance, &media, request)?;
+        warnings
+            .into_iter()
+            .for_each(|warning| progress.run.inform(warning));
         let mut quiet = Quiet(&mut progress);
         let position = verify(&media, request.position, request.checksum, &mut quiet)?;
         Ok((position, media.info(position)?, media.stripes()))
