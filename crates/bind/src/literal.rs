@@ -12,8 +12,8 @@ fn constant(value: Value, data_type: DataType) -> Bound {
     Bound::constant(value, data_type)
 }
 
-/// A text constant. One of `varchar` has the characters of its code page: others become `?`, as in a
-/// conversion.
+/// A text constant. One of `varchar` has the characters of its code page: others are replaced as in
+/// a conversion.
 fn text(text: &str, id: TypeId) -> Bound {
     let mut text = text.to_owned();
     if id == TypeId::VarChar && !text.is_ascii() {

@@ -57,6 +57,13 @@ struct Item {
     assign: Option<Assign>,
 }
 
+/// A key of ORDER BY.
+struct OrderKey {
+    sort: SortKey,
+    /// The place of the entry of the select list that the key names, by alias or by number.
+    item: Option<usize>,
+}
+
 impl Item {
     /// The same column, with NULL for its value.
     fn without_value(&self) -> Item {
@@ -266,7 +273,7 @@ impl Binder<'_> {
                 self.regroup(&mut item.bound.expr, &row, 8120)?;
             }
             for key in &mut order {
-                self.regroup(&mut key.expr, &row, 8127)?;
+                self.regroup(&mut key.sort.expr, &row, 8127)?;
             }
         }
         let level = self.level();
@@ -312,7 +319,7 @@ impl Binder<'_> {
             self.regroup_cond(having, &row, 8121)?;
         }
         for key in &mut parts.order {
-            self.regroup(&mut key.expr, &row, 8127)?;
+            self.regroup(&mut key.sort.expr, &row, 8127)?;
         }
         for call in &mut parts.windows {
             for expr in window::exprs(call) {
@@ -350,7 +357,7 @@ impl Binder<'_> {
         let Parts {
             mut plan,
             items,
-            mut order,
+            order,
             top,
             width,
             ..
@@ -375,18 +382,21 @@ impl Binder<'_> {
             );
             let mut keys = Vec::new();
             for key in order {
-                let Some(at) = exprs.iter().position(|e| *e == key.expr) else {
+                // A key that names an entry is in the list, even if its expression is equal to none.
+                let alike = || exprs.iter().position(|e| *e == key.sort.expr);
+                let Some(at) = key.item.or_else(alike) else {
                     return refuse(145, &[]);
                 };
                 keys.push(SortKey {
                     expr: Expr::Column(at),
-                    ..key
+                    ..key.sort
                 });
             }
             plan = sorted(plan, keys.clone(), columns.len());
             plan = topped(plan, top, keys);
             plan = self.limited(plan, ordering)?;
         } else {
+            let mut order: Vec<SortKey> = order.into_iter().map(|key| key.sort).collect();
             plan = match scan_in_order(&plan, &order) {
                 Some(in_order) => in_order,
                 None => {
@@ -514,7 +524,7 @@ impl Binder<'_> {
         }
     }
 
-    fn order_keys(&mut self, by: &[OrderItem], items: &[Item]) -> Result<Vec<SortKey>> {
+    fn order_keys(&mut self, by: &[OrderItem], items: &[Item]) -> Result<Vec<OrderKey>> {
         let columns: Vec<ResultColumn> = items
             .iter()
             .map(|i| ResultColumn {
@@ -541,10 +551,14 @@ impl Binder<'_> {
             if id.family() == Family::Lob {
                 return refuse(306, &[]);
             }
-            keys.push(SortKey {
+            let sort = SortKey {
                 expr: bound.expr,
                 data_type: bound.data_type,
                 descending: item.descending,
+            };
+            keys.push(OrderKey {
+                sort,
+                item: of_list,
             });
         }
         Ok(keys)
@@ -584,7 +598,7 @@ impl Binder<'_> {
 struct Parts {
     plan: Plan,
     items: Vec<Item>,
-    order: Vec<SortKey>,
+    order: Vec<OrderKey>,
     top: Option<TopPlan>,
     width: usize,
     windows: Vec<WindowCall>,
@@ -598,7 +612,7 @@ impl Parts {
             .for_each(|item| layout.put(&mut item.bound.expr));
         self.order
             .iter_mut()
-            .for_each(|key| layout.put(&mut key.expr));
+            .for_each(|key| layout.put(&mut key.sort.expr));
         for call in &mut self.windows {
             window::exprs(call)
                 .into_iter()
@@ -614,9 +628,9 @@ struct Seen {
 }
 
 impl Seen {
-    fn list(&mut self, items: &[Item], order: &[SortKey], windows: &[WindowCall]) {
+    fn list(&mut self, items: &[Item], order: &[OrderKey], windows: &[WindowCall]) {
         items.iter().for_each(|item| self.expr(&item.bound.expr));
-        order.iter().for_each(|key| self.expr(&key.expr));
+        order.iter().for_each(|key| self.expr(&key.sort.expr));
         for call in windows {
             call.visit(&mut |part| self.part(part));
         }
@@ -655,7 +669,7 @@ fn with_windows(mut parts: Parts) -> Parts {
         return parts;
     }
     let items = parts.items.iter_mut().map(|item| &mut item.bound.expr);
-    let keys = parts.order.iter_mut().map(|key| &mut key.expr);
+    let keys = parts.order.iter_mut().map(|key| &mut key.sort.expr);
     let calls = parts.windows.iter_mut().flat_map(window::exprs);
     let mut above: Vec<&mut Expr> = items.chain(keys).chain(calls).collect();
     (parts.plan, parts.width) = narrowed(parts.plan, parts.width, &mut above);
@@ -668,7 +682,7 @@ fn with_windows(mut parts: Parts) -> Parts {
         map_columns(&mut item.bound.expr, &mut place);
     }
     for key in &mut parts.order {
-        map_columns(&mut key.expr, &mut place);
+        map_columns(&mut key.sort.expr, &mut place);
     }
     parts.width += parts.windows.len();
     let mut calls = std::mem::take(&mut parts.windows);

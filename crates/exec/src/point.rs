@@ -1,9 +1,14 @@
 //! Look-ups of one row by the whole key of a unique clustered index, without a scan.
+//!
+//! A statement that changes the row need not look it up if its key is all that the statement depends on
+//! ([`ScanPlan::is_named_by_key`]): the change finds the row by the same key, and locks it X at once.
 
+use super::expr::{Cond, Expr};
 use super::operator::{Cursor, Operator};
 use super::scan::{Equal, Fit, ScanPlan};
 use furrow_context::context::Context;
 use furrow_context::error::Result;
+use furrow_engine::{LockHints, ReadLock, RowKey};
 use furrow_types::Value;
 use smallvec::SmallVec;
 
@@ -17,6 +22,42 @@ impl ScanPlan {
         self.table.is_point(self.index, self.equal.len())
             && !self.hints.read_past
             && self.equal.iter().all(is_value)
+    }
+
+    /// Whether its filter is nothing but its key, which is the value of variables and constants, and its row
+    /// is locked as usual. A statement that uses no column of the row then has nothing to read.
+    pub fn is_named_by_key(&self) -> bool {
+        // Each column of the key has a condition of its own, so as many conditions have no other part.
+        let conds = match &self.filter {
+            None => 0,
+            Some(Cond::And(conds)) => conds.len(),
+            Some(_) => 1,
+        };
+        let usual = LockHints {
+            lock: ReadLock::Candidate,
+            ..LockHints::default()
+        };
+        let of_given = |equal: &Equal| match equal {
+            Equal::Value(Expr::Convert(of)) => is_given(&of.1),
+            Equal::Value(expr) => is_given(expr),
+            Equal::Null | Equal::Any(_) => false,
+        };
+        self.is_point()
+            && conds == self.equal.len()
+            && self.hints == usual
+            && self.equal.iter().all(of_given)
+    }
+
+    /// The name of its row, if [`ScanPlan::is_named_by_key`]. `None` if the row has to be looked up: values
+    /// that are not integers may be equal to a key that is written otherwise.
+    pub fn named_row(&self, cx: &mut Context) -> Result<Option<RowKey>> {
+        debug_assert!(self.is_named_by_key(), "the key says which row it is");
+        let key = self.point_key(cx)?;
+        let Some(key) = key.filter(|key| key.iter().all(is_integer)) else {
+            return Ok(None);
+        };
+        self.count(cx);
+        Ok(Some(self.table.row_key(&key)?))
     }
 
     pub(crate) fn open_point<'p>(&'p self, cx: &mut Context) -> Result<Cursor<'p>> {
@@ -44,6 +85,18 @@ impl ScanPlan {
         }
         Ok(exists.then_some(key))
     }
+}
+
+/// Whether a value is there before the statement begins.
+fn is_given(expr: &Expr) -> bool {
+    matches!(expr, Expr::Const(_) | Expr::Variable(_))
+}
+
+fn is_integer(value: &Value) -> bool {
+    matches!(
+        value,
+        Value::TinyInt(_) | Value::SmallInt(_) | Value::Int(_) | Value::BigInt(_)
+    )
 }
 
 struct PointLookup<'p> {

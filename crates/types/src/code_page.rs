@@ -1,5 +1,6 @@
 //! Code page 1252 and UTF-16: text to bytes and back.
 
+use super::best_fit::best_fit;
 use encoding_rs::{EncoderResult, WINDOWS_1252};
 use std::sync::OnceLock;
 
@@ -29,16 +30,22 @@ pub(super) fn byte_of_unit(unit: u16) -> Option<u8> {
     Some(FIRST_OWN + index as u8)
 }
 
+/// The byte that stands for a UTF-16 unit in code page 1252: its own, that of a similar character, or `?`.
+pub(super) fn byte_for_unit(unit: u16) -> u8 {
+    byte_of_unit(unit)
+        .or_else(|| best_fit(unit))
+        .unwrap_or(b'?')
+}
+
 /// Text of bytes in code page 1252. Every byte has a character, so nothing is lost.
 pub fn decode_1252(bytes: &[u8]) -> String {
     let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
     text.into_owned()
 }
 
-/// Appends text in code page 1252. Each UTF-16 unit that the code page lacks becomes `?`, so a character
-/// outside the basic plane becomes two.
-///
-/// SQL Server looks for a similar character first (`best fit`). This function does not.
+/// Appends text in code page 1252. A character that the code page lacks becomes a similar one, as in SQL
+/// Server (`best fit`). Each UTF-16 unit without a similar one becomes `?`, so a character outside the basic
+/// plane becomes two.
 pub fn encode_1252(text: &str, out: &mut Vec<u8>) {
     if text.is_ascii() {
         out.extend_from_slice(text.as_bytes());
@@ -55,7 +62,9 @@ pub fn encode_1252(text: &str, out: &mut Vec<u8>) {
             EncoderResult::InputEmpty => return,
             EncoderResult::OutputFull => {}
             EncoderResult::Unmappable(other) => {
-                out.extend(std::iter::repeat_n(b'?', other.len_utf16()));
+                let mut pair = [0; 2];
+                let units = other.encode_utf16(&mut pair);
+                out.extend(units.iter().map(|unit| byte_for_unit(*unit)));
             }
         }
     }
@@ -124,7 +133,7 @@ mod tests {
             };
             let mut bytes = Vec::new();
             encode_1252(character.encode_utf8(&mut [0; 4]), &mut bytes);
-            assert_eq!(bytes, [byte_of_unit(unit).unwrap_or(b'?')], "{unit:#X}");
+            assert_eq!(bytes, [byte_for_unit(unit)], "{unit:#X}");
             known += u32::from(byte_of_unit(unit).is_some());
         }
         assert_eq!(known, 256);
@@ -136,16 +145,22 @@ mod tests {
             let text = "\u{E4}".repeat(length) + "\u{142}z";
             let mut bytes = Vec::new();
             encode_1252(&text, &mut bytes);
-            let expected = [vec![0xE4; length], b"?z".to_vec()].concat();
+            let expected = [vec![0xE4; length], b"lz".to_vec()].concat();
             assert_eq!(bytes, expected, "{length}");
         }
     }
 
     #[test]
-    fn a_character_outside_the_code_page_becomes_a_question_mark() {
-        let mut out = Vec::new();
-        encode_1252("a\u{0142}b\u{1F600}", &mut out);
-        assert_eq!(out, b"a?b??");
+    fn a_character_outside_the_code_page_becomes_a_similar_one_or_a_question_mark() {
+        let encoded = |text: &str| {
+            let mut out = Vec::new();
+            encode_1252(text, &mut out);
+            out
+        };
+        assert_eq!(encoded("a\u{0142}b\u{1F600}"), b"alb??");
+        assert_eq!(encoded("\u{3A9}\u{101}\u{110}\u{221E}"), b"Oa\xD08");
+        assert_eq!(encoded("\u{FF21}\u{FF5E}\u{3000}!"), b"A~ !");
+        assert_eq!(encoded("\u{416}\u{4E00}\u{2200}\u{FFFD}"), b"????");
     }
 
     #[test]

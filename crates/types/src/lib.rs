@@ -18,6 +18,7 @@
     clippy::unreachable
 )]
 
+mod best_fit;
 mod calendar;
 mod code_page;
 mod codec;

@@ -5,7 +5,7 @@
 //! in the place of the prefix's last one, and before every text that has a greater one there.
 
 use super::Collation;
-use super::code_page::byte_of_unit;
+use super::code_page::{byte_for_unit, byte_of_unit};
 use super::collation::first_weight;
 use std::sync::OnceLock;
 
@@ -33,7 +33,7 @@ fn ladder(binary: bool, unicode: bool) -> &'static Ladder {
 fn weight(unit: u16, binary: bool, unicode: bool) -> u32 {
     match (binary, unicode) {
         (true, true) => u32::from(unit),
-        (true, false) => u32::from(byte_of_unit(unit).unwrap_or(b'?')),
+        (true, false) => u32::from(byte_for_unit(unit)),
         (false, _) => first_weight(unit),
     }
 }

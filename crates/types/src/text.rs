@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::hash::Hasher;
 
-use super::code_page::byte_of_unit;
+use super::code_page::byte_for_unit;
 use super::collation::{Collation, compare_weights_of, equality_weight};
 
 /// Compares two texts as [`compare_1252`](super::compare_1252) and [`compare_utf16`](super::compare_utf16)
@@ -62,7 +62,7 @@ fn code(unit: u16, unicode: bool) -> u32 {
     if unicode {
         u32::from(unit)
     } else {
-        u32::from(byte_of_unit(unit).unwrap_or(b'?'))
+        u32::from(byte_for_unit(unit))
     }
 }
 

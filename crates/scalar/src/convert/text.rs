@@ -21,7 +21,7 @@ pub(super) fn to_text(to: &Conversion, value: &Value) -> SqlResult<Value> {
         Value::VarChar(text) | Value::NVarChar(text) => {
             let mut text = text.clone();
             if !unicode && !text.is_ascii() {
-                // Characters that the code page lacks become question marks.
+                // Characters that the code page lacks are replaced.
                 let mut bytes = Vec::with_capacity(text.len());
                 encode_1252(&text, &mut bytes);
                 text = decode_1252(&bytes);

@@ -1,6 +1,8 @@
 //! Functions that take a text and give a part of it, its length or its letters in another form.
 
-use furrow_types::{Collation, DataType, Family, TypeId, Value, character_weight, encode_1252};
+use furrow_types::{
+    Collation, DataType, Family, TypeId, Value, character_weight, decode_1252, encode_1252,
+};
 
 use super::bind::{Binding, Call, INT, length, number, same_length, text, text_result};
 use crate::error::{SqlResult, message};
@@ -195,7 +197,7 @@ pub(super) fn is_in_code_page(c: char) -> bool {
     }
     let mut bytes = Vec::with_capacity(1);
     encode_1252(c.encode_utf8(&mut [0; 4]), &mut bytes);
-    bytes != [b'?']
+    decode_1252(&bytes).chars().eq([c])
 }
 
 pub(super) fn ltrim(call: &Call<'_>) -> SqlResult<Binding> {

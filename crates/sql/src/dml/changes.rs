@@ -8,6 +8,7 @@
 //! match. [`each_once`] stores the keys that were found while they fit into memory. The other rows are sorted
 //! by key, so that rows with the same key are adjacent.
 
+use super::rules::Rules;
 use super::target::TargetOf;
 use furrow_context::context::Context;
 use furrow_context::error::{Result, refuse};
@@ -15,10 +16,12 @@ use furrow_context::memory::Grant;
 use furrow_engine::{EngineError, MovedRow, RowKey};
 use furrow_exec::key::{KeyTable, Place};
 use furrow_exec::operator::Operator;
+use furrow_exec::scan::ScanPlan;
 use furrow_exec::sort::SortKey;
 use furrow_exec::spill::{RowWriter, Rows, Sorter};
 use furrow_exec::{Expr, Plan};
 use furrow_types::{DataType, TypeId, Value};
+use std::sync::Arc;
 
 /// The type of a row's key among the columns of a plan.
 pub(super) const NAME: DataType = DataType::sized(TypeId::VarBinary, 8000);
@@ -73,6 +76,17 @@ pub(super) fn each_once(
         then(cx, &row)?;
     }
     Ok(())
+}
+
+/// The only scan of a plan whose row the statement changes without reading it: its key names the row, and the
+/// rules need no value of it.
+pub(super) fn named_by_key(plan: &Plan, rules: &Rules) -> Option<Arc<ScanPlan>> {
+    match plan {
+        Plan::Scan(scan) if scan.is_named_by_key() && !rules.whole() && !rules.looks_around => {
+            Some(Arc::clone(scan))
+        }
+        _ => None,
+    }
 }
 
 /// Sorts rows by the key at a position.

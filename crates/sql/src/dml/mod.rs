@@ -5,6 +5,8 @@
 //!    files if they are many: changes must not affect which rows are found (the Halloween problem).
 //! 2. New values are computed, checked and passed to the engine row by row. If one fails, the engine
 //!    statement undoes them all.
+//! 3. A row that a whole key of integers names, and whose new values do not depend on it, is changed without
+//!    the first step: it is locked X at once.
 
 mod changes;
 mod delete;

@@ -1,6 +1,8 @@
 //! UPDATE.
 
-use super::changes::{Meets, change_as_one, change_each, each_once, key_of, values_of};
+use super::changes::{
+    Meets, change_as_one, change_each, each_once, key_of, named_by_key, values_of,
+};
 use super::position;
 use super::rules::{Rules, Verb, as_kept, default_of, send_output};
 use super::target::{Names, TargetOf, assigned, named, sources, topped};
@@ -10,6 +12,7 @@ use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::plans::Plans;
 use furrow_context::run::Run;
 use furrow_engine::{IndexKey, Table};
+use furrow_exec::scan::ScanPlan;
 use furrow_exec::spill::{RowWriter, Rows};
 use furrow_exec::{Expr, Plan};
 use furrow_tsql::ast::dml::{SetClause, Target, Update};
@@ -143,6 +146,47 @@ pub(super) fn check_prefixes(
     Ok(())
 }
 
+/// Changes the row that the key names, if nothing has to be read first; returns whether it existed, as a
+/// number of rows. `None` if the row has to be found.
+fn change_named(cx: &mut Context, update: &UpdatePlan) -> Result<Option<u64>> {
+    let Some(scan) = &update.named else {
+        return Ok(None);
+    };
+    let Some(key) = scan.named_row(cx)? else {
+        return Ok(None);
+    };
+    cx.check_cancel()?;
+    let values = evaluate(&update.sets, &[], cx)?;
+    let target = &update.target;
+    let session = cx.sessions.by_table(target.db.id(), &target.table)?;
+    let existed = session.hinted(target.hints, |s| s.update(&target.table, &key, &values))?;
+    Ok(Some(u64::from(existed)))
+}
+
+/// Finds the rows and changes them; returns how many there were.
+fn change_found(cx: &mut Context, update: &UpdatePlan, rules: &mut Rules) -> Result<u64> {
+    let whole = rules.whole();
+    let mut found = RowWriter::new(cx);
+    let names = (update.name_at, update.meets);
+    each_once(&update.plan, names, cx, &mut |cx, row| {
+        let mut kept = Vec::with_capacity(1 + update.sets.len());
+        kept.extend_from_slice(row.get(update.name_at..=update.name_at).unwrap_or(&[]));
+        kept.extend(
+            evaluate(&update.sets, row, cx)?
+                .into_iter()
+                .map(|(_, value)| value),
+        );
+        if whole {
+            kept.extend_from_slice(row.get(update.row_at.clone()).unwrap_or(&[]));
+        }
+        if rules.looks_around {
+            kept.extend_from_slice(row);
+        }
+        found.push(kept)
+    })?;
+    apply_all(cx, update, rules, &found.finish()?)
+}
+
 /// Runs an UPDATE.
 pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
     let plans = run.plans;
@@ -153,26 +197,10 @@ pub(crate) fn update(run: &mut Run<'_>, written: &Update) -> Result<()> {
             Some(_) => Arc::new(bound(cx, |binder| bind(binder, written))?),
         };
         let mut rules = update.rules.clone();
-        let whole = rules.whole();
-        let mut found = RowWriter::new(cx);
-        let names = (update.name_at, update.meets);
-        each_once(&update.plan, names, cx, &mut |cx, row| {
-            let mut kept = Vec::with_capacity(1 + update.sets.len());
-            kept.extend_from_slice(row.get(update.name_at..=update.name_at).unwrap_or(&[]));
-            kept.extend(
-                evaluate(&update.sets, row, cx)?
-                    .into_iter()
-                    .map(|(_, value)| value),
-            );
-            if whole {
-                kept.extend_from_slice(row.get(update.row_at.clone()).unwrap_or(&[]));
-            }
-            if rules.looks_around {
-                kept.extend_from_slice(row);
-            }
-            found.push(kept)
-        })?;
-        let rows = apply_all(cx, &update, &mut rules, &found.finish()?)?;
+        let rows = match change_named(cx, &update)? {
+            Some(rows) => rows,
+            None => change_found(cx, &update, &mut rules)?,
+        };
         position::check_found(written.filter.as_ref(), rows)?;
         Ok((rows, rules.finish(cx)?))
     })?;
@@ -193,6 +221,8 @@ struct UpdatePlan {
     meets: Meets,
     /// Whether a unique key changes.
     as_one: bool,
+    /// The plan's only scan, if its key names the row and the new values do not depend on it.
+    named: Option<Arc<ScanPlan>>,
 }
 
 /// Binds an UPDATE at compilation.
@@ -232,8 +262,14 @@ fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
         binder.use_all(row_at.clone());
     }
     let plan = found.place(binder);
+    let plan = topped(binder, plan, written.top.as_ref())?;
+    let is_given = |set: &Set| {
+        let is_value = matches!(set.value, Expr::Const(_) | Expr::Variable(_));
+        is_value && set.variable.is_none()
+    };
     Ok(UpdatePlan {
-        plan: topped(binder, plan, written.top.as_ref())?,
+        named: named_by_key(&plan, &rules).filter(|_| sets.iter().all(is_given)),
+        plan,
         as_one: sets_unique_key(&target.table, &sets),
         target,
         sets,

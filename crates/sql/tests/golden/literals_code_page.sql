@@ -1,5 +1,5 @@
--- A varchar literal has the characters of its code page alone; others become question marks when it is read.
--- 322 is a letter that code page 1252 lacks, 233 and 8364 are in it.
+-- A varchar literal has the characters of its code page alone; others are replaced when it is read.
+-- 322 is a letter that code page 1252 lacks: 108 is similar. 233 and 8364 are in it.
 DECLARE @text nvarchar(50) = N'a' + NCHAR(233) + NCHAR(322) + NCHAR(8364);
 DECLARE @sql nvarchar(max) = N'
 SELECT UNICODE(SUBSTRING(#, 3, 1)) AS letter, LEN(#) AS n, DATALENGTH(#) AS bytes, UNICODE(RIGHT(#, 1)) AS euro;

@@ -56,7 +56,7 @@ fn is_number(text: &str) -> bool {
     }) && digits.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// A text with `?` for each character that code page 1252 lacks.
+/// A text in which the characters that code page 1252 lacks are replaced, as in a conversion.
 fn in_code_page(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     encode_1252(text, &mut bytes);
