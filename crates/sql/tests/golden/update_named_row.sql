@@ -75,6 +75,31 @@ GO
 :wait read
 SELECT v FROM t WHERE a = 1 AND b = 1;
 GO
+-- A row that is not there, at SERIALIZABLE: who waits for the gap has not locked the key, which another session
+-- inserts.
+SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+BEGIN TRAN;
+UPDATE t SET v = 1 WHERE a = 0 AND b = 0;
+DELETE FROM t WHERE a = 0 AND b = 0;
+GO
+:start updates
+SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+UPDATE t SET v = 2 WHERE a = 0 AND b = 0;
+GO
+:start deletes
+SET TRANSACTION ISOLATION LEVEL SERIALIZABLE;
+DELETE FROM t WHERE a = 0 AND b = 1;
+GO
+SELECT request_mode, request_status, COUNT(*) AS n FROM sys.dm_tran_locks
+WHERE resource_type = 'KEY' AND request_session_id <> @@SPID GROUP BY request_mode, request_status;
+INSERT INTO t VALUES (0, 0, 1, NULL);
+COMMIT;
+SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
+GO
+:wait updates
+:wait deletes
+SELECT v FROM t WHERE a = 0;
+GO
 -- Rules that look at the row.
 ALTER TABLE t ADD CONSTRAINT c CHECK (v < 100);
 GO

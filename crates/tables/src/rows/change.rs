@@ -142,6 +142,29 @@ impl Session {
         key: &Key,
         row: &mut RowBuffer,
     ) -> Result<bool, EngineError> {
+        if self.lock_and_load(table, key, row)? {
+            return Ok(true);
+        }
+        if self.level() != Isolation::Serializable || table.is_heap() {
+            return Ok(false);
+        }
+        // The absence must be repeatable. The key is not locked meanwhile: a session that guards the same gap
+        // may insert it.
+        self.guard_absence(table, table.base(), key, LockMode::RangeSU)?;
+        let mut bytes = std::mem::take(&mut self.read);
+        let found = self.copy_locked(table, key, LockMode::X, &mut bytes);
+        self.read = bytes;
+        // Then it was inserted before the gap was guarded, and is guarded itself.
+        Ok(found? && self.lock_and_load(table, key, row)?)
+    }
+
+    /// The same at one look; a row that is not there is not locked after it.
+    fn lock_and_load(
+        &mut self,
+        table: &Table,
+        key: &Key,
+        row: &mut RowBuffer,
+    ) -> Result<bool, EngineError> {
         let resource = self.row_resource(table, key);
         let base = table.base();
         let granted = match self.approach(table, base, key, LockMode::X)? {
@@ -158,25 +181,8 @@ impl Session {
         });
         self.read = bytes;
         let found = loaded?;
-        if !found {
-            let serializable = self.level() == Isolation::Serializable;
-            // The absence must be repeatable: the gap is guarded before the lock of the key is released.
-            let anchor = match serializable {
-                true if !table.is_heap() => {
-                    Some(self.guard_absence(table, base, key, LockMode::RangeSU)?)
-                }
-                _ => None,
-            };
-            let locks = &self.db.locks;
-            match granted {
-                Granted::New if anchor == Some(resource) => {
-                    locks.downgrade(&self.owner, &resource, LockMode::RangeSU);
-                }
-                Granted::New => {
-                    locks.unlock(&self.owner, &resource);
-                }
-                Granted::Converted | Granted::Held => {}
-            }
+        if !found && granted == Granted::New {
+            self.db.locks.unlock(&self.owner, &resource);
         }
         Ok(found)
     }

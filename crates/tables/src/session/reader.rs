@@ -78,19 +78,20 @@ impl Session {
         answer: impl FnOnce(Option<Duration>),
     ) -> Result<(), EngineError> {
         let _task = self.enter();
-        let timeout = match no_wait {
+        let since = Moment::now();
+        // Both waits count, as they do for a session that reads by itself.
+        let left = || match no_wait {
             true => furrow_txn::lock::Timeout::NoWait,
-            false => self.timeout.left(wait.waited),
+            false => self.timeout.left(wait.waited + since.elapsed()),
         };
         let (locks, owner) = (&self.db.locks, &self.owner);
         debug_assert!(wait.page.is_none() || wait.is_lent, "both locks are lent");
-        let since = Moment::now();
-        let page = (wait.page).map(|(page, mode)| locks.lock(owner, page, mode, timeout));
+        let page = (wait.page).map(|(page, mode)| locks.lock(owner, page, mode, left()));
         let page = page.transpose();
         let taken = page.clone().and_then(|_| match wait.is_lent {
-            true => locks.lock(owner, wait.resource, wait.mode, timeout),
+            true => locks.lock(owner, wait.resource, wait.mode, left()),
             false => locks
-                .lock_instant(owner, wait.resource, wait.mode, timeout)
+                .lock_instant(owner, wait.resource, wait.mode, left())
                 .map(|()| Granted::Held),
         });
         answer(taken.is_ok().then(|| since.elapsed()));
