@@ -8,7 +8,8 @@ const MAX_NAME: usize = 128;
 /// Most columns of a table.
 pub(crate) const MAX_COLUMNS: usize = 1024;
 const MAX_KEY_COLUMNS: usize = 16;
-const MAX_KEY_BYTES: usize = 900;
+/// Most bytes of the key columns of an index: that of SQL Server 2012, whose page format is written.
+pub(crate) const MAX_KEY_BYTES: usize = 900;
 
 /// 1038 or 103 for a name that is empty or too long.
 pub fn check_name(name: &str) -> Result<(), EngineError> {

@@ -21,6 +21,7 @@ pub use spec::{
 
 pub use check::check_name;
 pub(crate) use check::{
-    MAX_COLUMNS, check_column, check_index, check_keys, check_table, same_name, too_many_columns,
+    MAX_COLUMNS, MAX_KEY_BYTES, check_column, check_index, check_keys, check_table, same_name,
+    too_many_columns,
 };
 pub(crate) use layout::{Locator, index_layout, table_layout};
