@@ -8,7 +8,7 @@
 use super::from::TableNode;
 use super::shift;
 use furrow_engine::{Index, IndexKind, LockHints, Table};
-use furrow_exec::expr::Like;
+use furrow_exec::expr::{InList, Like};
 use furrow_exec::scan::{Equal, ScanBound, ScanPlan};
 use furrow_exec::{Cond, Expr, Plan};
 use furrow_scalar::ops::{BoundCompare, CompareOp};
@@ -24,7 +24,7 @@ struct Sarg {
 enum Says {
     Compares(CompareOp, Expr),
     /// It is one of these.
-    Any(Vec<Expr>),
+    Any(Arc<[Expr]>),
     IsNull,
     /// It begins as a pattern of LIKE does.
     Begins(Expr),
@@ -71,6 +71,7 @@ fn sarg(table: &Table, cond: &Cond) -> Option<Sarg> {
             })
         }
         Cond::Or(parts) => any(table, parts),
+        Cond::In(list) => among(table, list),
         Cond::IsNull(expr, false) => match **expr {
             Expr::Column(column) => Some(Sarg {
                 column,
@@ -90,7 +91,7 @@ fn any(table: &Table, parts: &[Cond]) -> Option<Sarg> {
         let sarg = sarg(table, part)?;
         match sarg.says {
             Says::Compares(CompareOp::Equal, value) => values.push(value),
-            Says::Any(more) => values.extend(more),
+            Says::Any(more) => values.extend(more.iter().cloned()),
             _ => return None,
         }
         if *of.get_or_insert(sarg.column) != sarg.column {
@@ -99,7 +100,19 @@ fn any(table: &Table, parts: &[Cond]) -> Option<Sarg> {
     }
     Some(Sarg {
         column: of?,
-        says: Says::Any(values),
+        says: Says::Any(values.into()),
+    })
+}
+
+/// A long IN list whose values are all compared in the order of the column's keys.
+fn among(table: &Table, list: &InList) -> Option<Sarg> {
+    let (Expr::Column(column), [group]) = (&list.expr, &list.groups[..]) else {
+        return None;
+    };
+    let sought = group.compare.left.is_none() && same_order(table, *column, &group.compare);
+    sought.then(|| Sarg {
+        column: *column,
+        says: Says::Any(Arc::clone(&group.values)),
     })
 }
 
@@ -194,7 +207,7 @@ fn way(at: usize, index: &Index, sargs: &[Sarg], wanted: &[usize]) -> IndexChoic
         });
         let any = || {
             of_column().find_map(|sarg| match &sarg.says {
-                Says::Any(values) => Some(Equal::Any(values.clone())),
+                Says::Any(values) => Some(Equal::Any(Arc::clone(values))),
                 _ => None,
             })
         };
@@ -310,15 +323,23 @@ fn narrowest(table: &Table, wanted: &[usize]) -> usize {
 pub(super) struct Find {
     /// The column of the table.
     pub(super) column: usize,
-    /// Whether the column is equal to one value; otherwise it is within a range.
-    pub(super) equal: bool,
+    /// How many values the column is equal to one of; `None` where it is within a range.
+    pub(super) values: Option<usize>,
+}
+
+impl Find {
+    /// Whether the column is equal to one value.
+    pub(super) fn is_equal(&self) -> bool {
+        self.values == Some(1)
+    }
 }
 
 /// What a seek can use of a condition on a table's row.
 pub(crate) fn find(table: &Table, cond: &Cond) -> Option<Find> {
     let sarg = sarg(table, cond)?;
-    let equal = match sarg.says {
-        Says::Compares(CompareOp::Equal, _) | Says::IsNull => true,
+    let values = match &sarg.says {
+        Says::Compares(CompareOp::Equal, _) | Says::IsNull => Some(1),
+        Says::Any(values) => Some(values.len()),
         Says::Compares(
             CompareOp::Greater
             | CompareOp::GreaterOrEqual
@@ -326,13 +347,12 @@ pub(crate) fn find(table: &Table, cond: &Cond) -> Option<Find> {
             | CompareOp::LessOrEqual,
             _,
         )
-        | Says::Begins(_)
-        | Says::Any(_) => false,
+        | Says::Begins(_) => None,
         Says::Compares(..) => return None,
     };
     Some(Find {
         column: sarg.column,
-        equal,
+        values,
     })
 }
 

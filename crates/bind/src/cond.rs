@@ -5,6 +5,7 @@ use super::expr::custom;
 use super::scope::Binder;
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_exec::expr::{Like, Quantified};
+use furrow_exec::in_list::InListBuilder;
 use furrow_exec::{Cond, Expr};
 use furrow_scalar::Switches;
 use furrow_scalar::ops::{self, CompareOp, LikePattern};
@@ -25,6 +26,20 @@ fn negated(cond: Cond, not: bool) -> Cond {
     match not {
         true => Cond::Not(Box::new(cond)),
         false => cond,
+    }
+}
+
+/// Values of an IN list up to which comparing them one by one costs less than a look-up.
+const SHORT_LIST: usize = 15;
+
+/// Whether the value of an expression is the same for all rows of a statement.
+fn is_settled(expr: &Expr) -> bool {
+    match expr {
+        Expr::Const(_) | Expr::Variable(_) => true,
+        Expr::Unary(_, of) => is_settled(of),
+        Expr::Convert(parts) => is_settled(&parts.1),
+        Expr::Binary(parts) => is_settled(&parts.1) && is_settled(&parts.2),
+        _ => false,
     }
 }
 
@@ -92,6 +107,9 @@ impl Binder<'_> {
     }
 
     fn in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr]) -> Result<Cond> {
+        if list.len() > SHORT_LIST {
+            return self.long_in_list(expr, list);
+        }
         let mut any = Vec::with_capacity(list.len());
         for value in list {
             let (left, right) = (self.expr(expr)?, self.expr(value)?);
@@ -101,6 +119,31 @@ impl Binder<'_> {
             1 => any.remove(0),
             _ => Cond::Or(any),
         })
+    }
+
+    /// Binds IN of a long list: values that are the same for all rows are looked up, not compared one by one.
+    fn long_in_list(&mut self, expr: &ast::Expr, list: &[ast::Expr]) -> Result<Cond> {
+        let left = self.expr(expr)?;
+        let (mut values, mut any) = (InListBuilder::default(), Vec::new());
+        for value in list {
+            let right = self.expr(value)?;
+            if is_settled(&right.expr) && !self.has_value_null(&left, &right) {
+                let (a, b) = (left.operand(), right.operand());
+                values.add(ops::bind_compare(CompareOp::Equal, &a, &b)?, right.expr);
+            } else {
+                let left = self.expr(expr)?;
+                any.push(self.compare_written(left, CompareOp::Equal, right)?);
+            }
+        }
+        let Some(list) = values.finish(left.expr) else {
+            return Ok(Cond::Or(any));
+        };
+        let list = Cond::In(Box::new(list));
+        if any.is_empty() {
+            return Ok(list);
+        }
+        any.insert(0, list);
+        Ok(Cond::Or(any))
     }
 
     fn conds(&mut self, parts: &[Condition]) -> Result<Vec<Cond>> {
@@ -116,15 +159,19 @@ impl Binder<'_> {
         Ok(Cond::And(vec![low, high]))
     }
 
-    /// Binds `=` and its like as they are written. With ANSI_NULLS OFF, `=` and `<>` take NULL for a value
-    /// where one side is the constant NULL or a variable.
-    fn compare_written(&mut self, left: Bound, op: CompareOp, right: Bound) -> Result<Cond> {
+    /// Whether `=` takes NULL for a value: with ANSI_NULLS OFF, where one side is the constant NULL or a
+    /// variable.
+    fn has_value_null(&self, left: &Bound, right: &Bound) -> bool {
         let may_be_null =
             |side: &Bound| side.is_null_literal || matches!(side.expr, Expr::Variable(_));
-        let of_null = may_be_null(&left) || may_be_null(&right);
         let ansi = self.cx.set.has(Switches::ANSI_NULLS);
+        !ansi && (may_be_null(left) || may_be_null(right))
+    }
+
+    /// Binds `=` and its like as they are written: NULL may be a value for `=` and `<>`.
+    fn compare_written(&mut self, left: Bound, op: CompareOp, right: Bound) -> Result<Cond> {
         let differ = match op {
-            _ if ansi || !of_null => return self.compare(left, op, right),
+            _ if !self.has_value_null(&left, &right) => return self.compare(left, op, right),
             CompareOp::Equal => false,
             CompareOp::NotEqual => true,
             _ => return self.compare(left, op, right),

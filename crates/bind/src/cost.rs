@@ -8,6 +8,7 @@ use super::access::{self, Find};
 use super::from::{Node, TableNode};
 use super::shift::{columns_of, columns_of_cond, map_cond};
 use furrow_engine::{Index, IndexKind, Table};
+use furrow_exec::scan::Equal;
 use furrow_exec::{Cond, Expr, Plan};
 use furrow_scalar::ops::CompareOp;
 use furrow_types::Value;
@@ -233,7 +234,8 @@ impl Leaf {
     fn rows_selected(&self, own: usize) -> f64 {
         let mut rows = self.rows;
         let equal = self.equal_columns(0);
-        let others = own.saturating_sub(equal.len()).min(4);
+        let listed: Vec<(usize, usize)> = self.listed_columns();
+        let others = own.saturating_sub(equal.len() + listed.len()).min(4);
         let mut keyed: Vec<usize> = Vec::new();
         if let Some((table, _)) = &self.table {
             if self.is_one(0) {
@@ -259,12 +261,15 @@ impl Leaf {
                 _ => SOME,
             };
         }
+        for (column, values) in listed {
+            rows *= (values as f64 / self.values(column).0).min(1.0);
+        }
         (rows * SOME.powi(others as i32)).max(1.0)
     }
 
     /// Columns that are equal to something that these sources have, or that is known from the start.
     fn equal_columns(&self, before: Set) -> Vec<usize> {
-        let known = |(find, from): &&(Find, Set)| find.equal && from & !before == 0;
+        let known = |(find, from): &&(Find, Set)| find.is_equal() && from & !before == 0;
         let mut columns: Vec<usize> = self
             .finds
             .iter()
@@ -274,6 +279,13 @@ impl Leaf {
         columns.sort_unstable();
         columns.dedup();
         columns
+    }
+
+    /// Columns that are one of several values, which are known from the start, and how many.
+    fn listed_columns(&self) -> Vec<(usize, usize)> {
+        let known = self.finds.iter().filter(|(_, from)| *from == 0);
+        let listed = known.filter_map(|(find, _)| Some((find.column, find.values?)));
+        listed.filter(|(_, values)| *values > 1).collect()
     }
 
     /// Whether no more than one row goes with a row of these sources.
@@ -307,15 +319,18 @@ impl Leaf {
             return None;
         }
         let (mut equal, mut ends, mut joined) = (0, 0, false);
+        let mut seeks = 1.0;
         for key in index.key() {
             let of_key = || {
                 let known =
                     |(find, from): &&(Find, Set)| find.column == key.column && from & !before == 0;
                 self.finds.iter().filter(known)
             };
-            if let Some((_, from)) = of_key().find(|(find, _)| find.equal) {
+            let values = |(find, from): &(Find, Set)| Some((find.values?, *from));
+            if let Some((values, from)) = of_key().filter_map(values).min_by_key(|v| v.0) {
                 equal += 1;
-                joined |= *from != 0;
+                seeks *= values as f64;
+                joined |= from != 0;
                 continue;
             }
             ends = of_key().count().min(2) as i32;
@@ -325,11 +340,11 @@ impl Leaf {
         if (equal == 0 && ends == 0) || (joins && !joined) {
             return None;
         }
-        let rows = rows_of_key(self.rows, equal, index) * SOME.powi(ends);
+        let rows = (rows_of_key(self.rows, equal, index) * seeks).min(self.rows) * SOME.powi(ends);
         let is_covered = index.kind() != IndexKind::Nonclustered
             || wanted.iter().all(|column| index.has_column(*column));
         let each = if is_covered { SOUGHT } else { LOOKED_UP };
-        Some(SEEK + rows * each)
+        Some(SEEK * seeks + rows * each)
     }
 
     /// How many values a column has, and whether each occurs once.
@@ -362,7 +377,7 @@ pub(super) fn seeks_outer<'c>(
     };
     let found = conds.filter_map(|(cond, around)| Some((find(table, cond)?, Set::from(around))));
     let finds: Vec<(Find, Set)> = found
-        .filter(|(find, from)| find.equal || *from == 0)
+        .filter(|(find, from)| find.is_equal() || *from == 0)
         .collect();
     Leaf::new(node, node.range(), 0, finds, 0, used)
         .sought(bit(0))
@@ -440,7 +455,12 @@ pub(super) fn plan_rows(plan: &Plan) -> f64 {
                 (0, true) => rows * SOME,
                 (equal, _) => {
                     let index = scan.table.indexes().get(scan.index);
-                    index.map_or(rows, |index| rows_of_key(rows, equal, index))
+                    let each = index.map_or(rows, |index| rows_of_key(rows, equal, index));
+                    let values = scan.equal.iter().map(|equal| match equal {
+                        Equal::Any(values) => values.len() as f64,
+                        Equal::Value(_) | Equal::Null => 1.0,
+                    });
+                    (each * values.product::<f64>()).min(rows)
                 }
             }
         }

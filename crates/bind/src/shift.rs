@@ -54,6 +54,8 @@ pub(crate) fn walk_cond(cond: &mut Cond, visit: &mut dyn FnMut(&mut Expr) -> boo
             walk(&mut parts.1, visit);
             walk(&mut parts.2, visit);
         }
+        // The values of the list are the same for all rows.
+        Cond::In(list) => walk(&mut list.expr, visit),
         Cond::IsNull(expr, _) => walk(expr, visit),
         Cond::Like(like) => {
             walk(&mut like.text, visit);

@@ -4,7 +4,7 @@
 //! Two expressions are equal where they have the same operators on the same places and values. Expressions
 //! with a subquery are equal to none: each subquery is run by itself.
 
-use super::expr::{Cond, Expr, Like};
+use super::expr::{Cond, Expr, InGroup, Like};
 use super::sort::SortKey;
 use furrow_scalar::ops::BoundCompare;
 
@@ -44,6 +44,7 @@ impl PartialEq for Cond {
             (Cond::Distinct(a, p), Cond::Distinct(b, q)) => {
                 p == q && same_compare(&a.0, &b.0) && a.1 == b.1 && a.2 == b.2
             }
+            (Cond::In(a), Cond::In(b)) => a == b,
             (Cond::IsNull(a, p), Cond::IsNull(b, q)) => p == q && a == b,
             (Cond::Like(a), Cond::Like(b)) => a == b,
             _ => false,
@@ -62,6 +63,12 @@ impl PartialEq for Like {
             && self.escape == other.escape
             && self.collation == other.collation
             && self.unicode == other.unicode
+    }
+}
+
+impl PartialEq for InGroup {
+    fn eq(&self, other: &InGroup) -> bool {
+        same_compare(&self.compare, &other.compare) && self.values == other.values
     }
 }
 

@@ -13,6 +13,7 @@ use furrow_scalar::types;
 use furrow_types::Value;
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -89,6 +90,8 @@ pub enum Cond {
     Distinct(Box<(BoundCompare, Expr, Expr)>, bool),
     /// LIKE.
     Like(Box<Like>),
+    /// IN of a long list of values.
+    In(Box<InList>),
     /// EXISTS.
     Exists(Box<SubPlan>),
     /// `expr op ANY|ALL (query)`, IN (query) too.
@@ -110,6 +113,26 @@ pub struct Like {
     pub unicode: bool,
     /// The pattern compiled, where it is constant.
     pub compiled: Option<LikePattern>,
+}
+
+/// `expr IN (value, ...)` of values that no row changes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InList {
+    /// The value that is looked up.
+    pub expr: Expr,
+    /// The values of the list, by how they are compared.
+    pub groups: Vec<InGroup>,
+}
+
+/// Values of a list that are compared in the same way.
+#[derive(Debug, Clone)]
+pub struct InGroup {
+    /// The comparison with each of them: they need no conversion any more.
+    pub compare: BoundCompare,
+    /// The values.
+    pub values: Arc<[Expr]>,
+    /// The number of the stored values in a statement.
+    pub(crate) number: u64,
 }
 
 /// A comparison with the rows of a query.
@@ -305,6 +328,7 @@ impl Cond {
                 Some(same == *not)
             }
             Cond::Like(like) => like.eval(row, cx)?,
+            Cond::In(list) => list.eval(row, cx)?,
             Cond::Exists(query) => Some(exists(query, row, cx)?),
             Cond::Quantified(parts) => parts.eval(row, cx)?,
         })
@@ -401,7 +425,7 @@ impl Quantified {
     }
 
     fn eval_list(&self, value: &Value, list: &List, cx: &mut Context) -> Result<Truth> {
-        if let Some(truth) = self.among(value, list, cx)? {
+        if let Some(truth) = list.among(value, &self.compare, cx)? {
             return Ok(truth);
         }
         let mut result = Some(self.all);

@@ -27,7 +27,7 @@
 //! - `spill`: files for rows that do not fit in memory.
 //! - `spool`: an index built for one statement.
 //! - `equal`: equality of expressions. `visit`: visits of plans and expressions.
-//! - `once`: subqueries that have to run only once.
+//! - `once`: subqueries that have to run only once. `in_list`: look-ups in long IN lists.
 //!
 //! # What can fail
 //! Arithmetic and conversions (SQL Server's errors), locks, disks, memory, cancellation: `SqlError`.
@@ -37,6 +37,7 @@ pub mod batch;
 pub mod equal;
 pub mod expr;
 pub mod hash;
+pub mod in_list;
 pub mod join;
 pub mod key;
 pub mod markup;

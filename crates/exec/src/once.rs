@@ -1,4 +1,5 @@
-//! Subqueries without outer columns: they are run once in a statement, and their result is stored.
+//! Subqueries without outer columns: they are run once in a statement, and their result is stored. Long IN
+//! lists (`in_list`) are stored in the same way.
 //!
 //! A binder gives such a subquery a number of its own ([`fresh`]); the context keeps results by number
 //! until the next statement begins.
@@ -10,7 +11,7 @@ use super::spool::Spool;
 use furrow_context::context::Context;
 use furrow_context::error::Result;
 use furrow_context::memory::{Grant, LEAST_BYTES, row_bytes};
-use furrow_scalar::ops::{CompareOp, Truth};
+use furrow_scalar::ops::{BoundCompare, CompareOp, Truth};
 use furrow_types::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -28,11 +29,11 @@ pub enum SubqueryResult {
     Begun,
     /// Rows that are stored.
     Spool(Arc<Spool>),
-    /// There was no memory for the result: it is run each time.
+    /// There is no memory for the result, or no result without an error: it is run each time.
     NoRoom,
 }
 
-/// The first column of a subquery's rows.
+/// The first column of a subquery's rows, or the values of an IN list.
 #[derive(Debug)]
 pub struct List {
     pub(crate) values: Vec<Value>,
@@ -67,6 +68,22 @@ fn fill(
     Ok(true)
 }
 
+/// The values as they are looked up; `None` where there is no memory for them.
+fn keys(values: &[Value], compare: &BoundCompare, cx: &Context) -> Result<Option<KeyTable>> {
+    let mut keys = KeyTable::new(vec![compare.common], Grant::new(&cx.memory));
+    for value in values.iter().filter(|v| !v.is_null()) {
+        cx.check_cancel()?;
+        let place = match &compare.right {
+            Some(conversion) => keys.place(&[conversion.apply(value, &cx.settings())?]),
+            None => keys.place(std::slice::from_ref(value)),
+        };
+        if let Place::Full(_) = place {
+            return Ok(None);
+        }
+    }
+    Ok(Some(keys))
+}
+
 impl Quantified {
     /// The values of the query, run now or before in this statement; `None` where there is no memory for
     /// them.
@@ -94,13 +111,27 @@ impl Quantified {
         if !filled? {
             return Ok(None);
         }
+        let is_in = self.compare.op == CompareOp::Equal && !self.all;
+        List::of_values(values, is_in.then_some(&self.compare), grant, cx)
+    }
+}
+
+impl List {
+    /// A list of these values. `compare`: how a value is looked up among them. `None` where there is no
+    /// memory for that.
+    pub(crate) fn of_values(
+        values: Vec<Value>,
+        compare: Option<&BoundCompare>,
+        grant: Grant,
+        cx: &Context,
+    ) -> Result<Option<List>> {
         let has_null = values.iter().any(Value::is_null);
-        let keys = match self.compare.op == CompareOp::Equal && !self.all {
-            true => match self.keys(&values, cx)? {
+        let keys = match compare {
+            Some(compare) => match keys(&values, compare, cx)? {
                 Some(keys) => Some(keys),
                 None => return Ok(None),
             },
-            false => None,
+            None => None,
         };
         Ok(Some(List {
             values,
@@ -110,37 +141,27 @@ impl Quantified {
         }))
     }
 
-    fn keys(&self, values: &[Value], cx: &Context) -> Result<Option<KeyTable>> {
-        let mut keys = KeyTable::new(vec![self.compare.common], Grant::new(&cx.memory));
-        for value in values.iter().filter(|v| !v.is_null()) {
-            cx.check_cancel()?;
-            let place = match &self.compare.right {
-                Some(conversion) => keys.place(&[conversion.apply(value, &cx.settings())?]),
-                None => keys.place(std::slice::from_ref(value)),
-            };
-            if let Place::Full(_) = place {
-                return Ok(None);
-            }
-        }
-        Ok(Some(keys))
-    }
-
     /// Whether a value is among the list's, as IN has it; `None` where the list is no such one.
-    pub fn among(&self, value: &Value, list: &List, cx: &Context) -> Result<Option<Truth>> {
-        let Some(keys) = &list.keys else {
+    pub(crate) fn among(
+        &self,
+        value: &Value,
+        compare: &BoundCompare,
+        cx: &Context,
+    ) -> Result<Option<Truth>> {
+        let Some(keys) = &self.keys else {
             return Ok(None);
         };
-        if list.values.is_empty() {
+        if self.values.is_empty() {
             return Ok(Some(Some(false)));
         }
         if value.is_null() {
             return Ok(Some(None));
         }
-        let found = match &self.compare.left {
+        let found = match &compare.left {
             Some(conversion) => keys.find(&[conversion.apply(value, &cx.settings())?]),
             None => keys.find(std::slice::from_ref(value)),
         };
-        Ok(Some(match (found, list.has_null) {
+        Ok(Some(match (found, self.has_null) {
             (Some(_), _) => Some(true),
             (None, true) => None,
             (None, false) => Some(false),

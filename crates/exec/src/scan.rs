@@ -34,7 +34,7 @@ pub enum Equal {
     /// The value of an expression.
     Value(Expr),
     /// One of several values.
-    Any(Vec<Expr>),
+    Any(Arc<[Expr]>),
     /// NULL.
     Null,
 }
@@ -89,7 +89,11 @@ pub(crate) enum Fit {
 }
 
 /// More ranges than these are not looked up one by one.
-const MOST_RANGES: usize = 4096;
+const MOST_RANGES: usize = 1 << 16;
+/// So many ranges are, however few rows the table has.
+const FEW_RANGES: usize = 64;
+/// Rows that can be read in the time that a look-up of one range takes.
+const ROWS_PER_RANGE: usize = 12;
 
 impl ScanPlan {
     fn key_column(&self, place: usize) -> Option<(DataType, bool)> {
@@ -129,7 +133,7 @@ impl ScanPlan {
                     &[]
                 }
                 Equal::Value(expr) => std::slice::from_ref(expr),
-                Equal::Any(exprs) => exprs.as_slice(),
+                Equal::Any(exprs) => &exprs[..],
             };
             for expr in options {
                 let value = expr.eval(&[], cx)?;
@@ -150,6 +154,10 @@ impl ScanPlan {
                     .for_each(|prefix| prefix.push(one.clone()));
                 continue;
             }
+            if prefixes.len() * values.len() > MOST_RANGES {
+                // The ranges of the columns before have these rows too: the filter decides.
+                break;
+            }
             let all = prefixes.iter().flat_map(|prefix| {
                 values.iter().map(move |value| {
                     let mut longer = prefix.clone();
@@ -166,9 +174,9 @@ impl ScanPlan {
     pub fn specs(&self, cx: &mut Context) -> Result<SmallVec<[ScanSpec; 1]>> {
         let mut specs = SmallVec::new();
         let mut prefixes = self.prefixes(cx)?;
-        if prefixes.len() > MOST_RANGES {
-            // The filter decides which rows belong.
-            prefixes = vec![Vec::new()];
+        if self.are_many(&prefixes) {
+            specs.extend(self.around(prefixes));
+            return Ok(specs);
         }
         if self.backward {
             prefixes.reverse();
@@ -200,6 +208,50 @@ impl ScanPlan {
             });
         }
         Ok(specs)
+    }
+
+    /// Whether reading rows that may not belong costs less than looking up so many ranges.
+    fn are_many(&self, ranges: &[Vec<Value>]) -> bool {
+        if ranges.len() <= FEW_RANGES {
+            return false;
+        }
+        let rows = u64::try_from(self.table.row_count()).unwrap_or(0);
+        let between = self.rows_between(ranges).unwrap_or(rows);
+        (ranges.len() * ROWS_PER_RANGE) as u64 > rows.min(between)
+    }
+
+    /// How many rows can be between the first and the last of several whole numbers that are a unique key.
+    fn rows_between(&self, ranges: &[Vec<Value>]) -> Option<u64> {
+        let index = self.table.indexes().get(self.index)?;
+        let ([first], [last]) = (&ranges.first()?[..], &ranges.last()?[..]) else {
+            return None;
+        };
+        let between = first.as_i64()?.abs_diff(last.as_i64()?);
+        (index.is_unique() && index.key().len() == 1).then(|| between.saturating_add(1))
+    }
+
+    /// One range instead of many, which come in the order of the index: the filter decides which rows belong.
+    /// Where each row of the index would be looked up in the table, that is the table itself.
+    fn around(&self, mut prefixes: Vec<Vec<Value>>) -> Option<ScanSpec> {
+        let high = Bound::Included(prefixes.pop()?);
+        let low = Bound::Included(prefixes.into_iter().next()?);
+        let of_index = self.table.indexes().get(self.index)?.kind();
+        let looks_up = of_index == IndexKind::Nonclustered && !self.covered;
+        let whole = looks_up && !self.ordered && !self.named;
+        let (index, low, high) = match whole {
+            true => (0, Bound::Unbounded, Bound::Unbounded),
+            false => (self.index, low, high),
+        };
+        Some(ScanSpec {
+            index,
+            low,
+            high,
+            backward: self.backward,
+            hints: self.hints,
+            lock: self.hints.lock,
+            covered: self.covered,
+            read_ahead: true,
+        })
     }
 
     /// One end of a range. `least`: the end of the smaller values.

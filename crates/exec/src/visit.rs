@@ -154,6 +154,12 @@ impl Cond {
                 parts.1.visit(visit);
                 parts.2.visit(visit);
             }
+            Cond::In(list) => {
+                list.expr.visit(visit);
+                list.groups
+                    .iter()
+                    .for_each(|group| all(&group.values, visit));
+            }
             Cond::IsNull(expr, _) => expr.visit(visit),
             Cond::Like(like) => {
                 like.text.visit(visit);

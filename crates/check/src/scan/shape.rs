@@ -6,7 +6,11 @@ use crate::plan::LevelPlan;
 use furrow_format::{Record, RecordKind, RowId, Status};
 
 /// Longest record: the largest row and a version tag.
-const LONGEST: u16 = 8060 + 14;
+const LONGEST: u16 = LARGEST + 14;
+/// The largest row.
+const LARGEST: u16 = 8060;
+/// Most bytes that pad a heap row without fixed columns, so that a stub can replace it.
+const MOST_PADDING: i64 = 2;
 
 /// Whether a record has exactly the parts that rows of the layout have. Most do: a record that does not is
 /// held against each rule.
@@ -66,11 +70,17 @@ impl Worker<'_> {
         // stands for nothing, may have a bitmap that says so.
         let first = !own && !site.is_leaf && at.slot == 0;
         let free = !own && !site.is_leaf && wanted || first;
+        // A heap row without its padding, which would make it too long.
+        let padding = i64::from(level.fixed_end) - fixed;
+        let unpadded = site.is_data
+            && (1..=MOST_PADDING).contains(&padding)
+            && record.bytes().len() as i64 + padding > i64::from(LARGEST);
         let tag_most = u8::from(record.is_ghost());
         let moved_ghost = record.is_ghost() && record.bytes().get(1) == Some(&1);
         let vars = i64::from(level.vars) + i64::from(moved_ghost);
         if record.bytes().len() > usize::from(LONGEST) {
-            Some(("record length <= 8060", record.bytes().len() as i64, 8060))
+            let len = record.bytes().len() as i64;
+            Some(("record length <= 8060", len, i64::from(LARGEST)))
         } else if site.is_data && record.bytes().get(1).is_some_and(|&b| b > tag_most) {
             Some((
                 "tagB",
@@ -82,7 +92,9 @@ impl Worker<'_> {
         } else if !first && (bits > known || (own || !site.is_data) && bits != known && has_bitmap)
         {
             Some(("columns == columns of the layout", bits, known))
-        } else if fixed > level.fixed_end.into() || own && fixed != level.fixed_end.into() {
+        } else if fixed > level.fixed_end.into()
+            || own && fixed != level.fixed_end.into() && !unpadded
+        {
             Some(("fixed length", fixed, level.fixed_end.into()))
         } else if status.has(Status::VARIABLE) && vars == 0 && !forwarded {
             Some(("variable columns", 1, 0))

@@ -60,7 +60,16 @@ impl RowLayout {
             return Err(RowError::Child);
         }
         let start = out.len();
-        let encoded = self.put_row(values, extras, start, out);
+        let fixed_end = usize::from(self.pminlen());
+        let mut encoded = self.put_row(values, extras, (start, fixed_end), out);
+        let padding = match encoded {
+            Err(RowError::RowTooLarge { .. }) => self.padding(),
+            _ => 0,
+        };
+        if padding > 0 {
+            out.truncate(start);
+            encoded = self.put_row(values, extras, (start, fixed_end - padding), out);
+        }
         if encoded.is_err() {
             out.truncate(start);
         }
@@ -71,14 +80,13 @@ impl RowLayout {
         &self,
         values: &[Option<&[u8]>],
         extras: RowExtras<'_>,
-        start: usize,
+        (start, fixed_end): (usize, usize),
         out: &mut Vec<u8>,
     ) -> Result<usize, RowError> {
         let kind = match extras.forwarded_from {
             Some(_) => RecordKind::Forwarded,
             None => self.form().record_kind(),
         };
-        let fixed_end = usize::from(self.pminlen());
         put_header(kind, fixed_end - self.form().header_size(), out);
         out.resize(start + fixed_end, 0);
         let mut nulls = [0_u8; MAX_COLUMNS / 8];

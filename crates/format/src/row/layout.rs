@@ -4,7 +4,8 @@ use super::{ColumnLayout, Place, RowError};
 use crate::{DATA_HEADER_SIZE, INDEX_HEADER_SIZE, MAX_ROW_SIZE, RecordKind};
 use furrow_types::TypeId;
 
-/// Least fixed end of a heap row: with column count and one byte of null bitmap, nine bytes.
+/// Least fixed end of a heap row: with column count and one byte of null bitmap, nine bytes. A row that would
+/// be too long goes without the padding.
 const HEAP_FIXED_END: usize = 6;
 const CHILD_SIZE: usize = 6;
 /// Most columns a layout may have: 1,024 and as many dropped ones.
@@ -215,6 +216,21 @@ impl RowLayout {
     /// `pminlen` of the pages that hold such rows.
     pub fn pminlen(&self) -> u16 {
         self.fixed_end
+    }
+
+    /// Bytes between the fixed columns and the least fixed end of a heap row.
+    pub(super) fn padding(&self) -> usize {
+        if self.form != RowForm::Heap || usize::from(self.fixed_end) != HEAP_FIXED_END {
+            return 0;
+        }
+        let end = |column: &ColumnLayout| match (column.place, column.kind) {
+            (Place::Fixed(at), TypeId::Bit) => usize::from(at) + 1,
+            (Place::Fixed(at), _) => usize::from(at) + usize::from(column.max_len),
+            _ => 0,
+        };
+        let ends = self.columns.iter().map(end);
+        let end = ends.fold(DATA_HEADER_SIZE, usize::max);
+        HEAP_FIXED_END.saturating_sub(end)
     }
 
     /// Column count beside the null bitmap; 0 = rows have none.

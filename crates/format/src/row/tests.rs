@@ -288,6 +288,28 @@ fn values_that_do_not_fit_are_refused_and_leave_nothing_behind() {
 }
 
 #[test]
+fn a_heap_row_is_padded_only_where_the_page_has_space_for_the_padding() {
+    let specs = [
+        spec(1, TypeId::VarChar, 8000, true),
+        spec(2, TypeId::VarChar, 8000, true),
+    ];
+    let layout = RowLayout::new(RowForm::Heap, &specs).unwrap();
+    assert_eq!(encoded(&layout, &[None, None]).len(), 9);
+    let bytes = [7; 8000];
+    for (second, len) in [(1, 8016), (45, 8060), (46, 8059), (47, 8060)] {
+        let values = [Some(&bytes[..]), Some(&bytes[..second])];
+        let row = encoded(&layout, &values);
+        assert_eq!(row.len(), len);
+        let record = layout.record(&row, layout.pminlen()).unwrap();
+        assert_eq!(layout.value(record, 0).unwrap(), values[0]);
+        assert_eq!(layout.value(record, 1).unwrap(), values[1]);
+    }
+    let values = [Some(&bytes[..]), Some(&bytes[..48])];
+    let error = layout.encode(&values, &mut Vec::new());
+    assert_eq!(error, Err(RowError::RowTooLarge { len: 8061 }));
+}
+
+#[test]
 fn layouts_that_make_no_sense_are_refused() {
     let wide = [
         spec(1, TypeId::Char, 8000, true),

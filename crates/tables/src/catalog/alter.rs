@@ -4,7 +4,8 @@ use super::indexes::Changed;
 use super::{Catalog, DdlChanges, name_key};
 use crate::error::EngineError;
 use crate::schema::{
-    CheckSpec, ColumnSpec, IndexOptions, LockEscalation, check_column, check_name, same_name,
+    CheckSpec, ColumnSpec, IndexOptions, LockEscalation, MAX_COLUMNS, check_column, check_name,
+    same_name, too_many_columns,
 };
 use crate::table::{Index, Table, TableRows};
 use furrow_access::By;
@@ -41,6 +42,9 @@ impl Catalog {
     ) -> Result<Changed, EngineError> {
         let mut rows = table.rows.clone();
         for column in columns {
+            if rows.columns.len() >= MAX_COLUMNS {
+                return Err(too_many_columns(&table.name, &column.name));
+            }
             check_column(&table.name, column)?;
             let taken = |c: &furrow_format::catalog::Column| {
                 c.name

@@ -25,6 +25,7 @@
 
 use super::inserter::Inserter;
 use crate::error::EngineError;
+use crate::schema::MAX_KEY_BYTES;
 use crate::session::{Session, SessionSavepoint};
 use crate::table::{RowBuffer, Table, null_error};
 use furrow_access::{By, RowBatch};
@@ -38,9 +39,6 @@ pub(super) const FLUSH_BYTES: usize = 256 << 10;
 
 /// Batches of fewer bytes go through the log.
 const MINIMAL_BYTES: usize = 64 << 10;
-
-/// The most bytes that a key of a table may have.
-const MAX_KEY_BYTES: usize = 900;
 
 /// How a load goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

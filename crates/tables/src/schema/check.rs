@@ -5,9 +5,11 @@ use crate::error::{EngineError, refuse};
 use furrow_types::{Family, TypeId};
 
 const MAX_NAME: usize = 128;
-const MAX_COLUMNS: usize = 1024;
+/// Most columns of a table.
+pub(crate) const MAX_COLUMNS: usize = 1024;
 const MAX_KEY_COLUMNS: usize = 16;
-const MAX_KEY_BYTES: usize = 900;
+/// Most bytes of the key columns of an index: that of SQL Server 2012, whose page format is written.
+pub(crate) const MAX_KEY_BYTES: usize = 900;
 
 /// 1038 or 103 for a name that is empty or too long.
 pub fn check_name(name: &str) -> Result<(), EngineError> {
@@ -42,13 +44,8 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
             "A table must have at least one column.",
         ));
     }
-    if count > MAX_COLUMNS {
-        let text = format!(
-            "CREATE TABLE failed because column '{}' in table '{}' exceeds the maximum of 1024 columns.",
-            spec.columns.get(MAX_COLUMNS).map_or("", |c| &c.name),
-            spec.name
-        );
-        return Err(refuse(1702, 16, 1, &text));
+    if let Some(column) = spec.columns.get(MAX_COLUMNS) {
+        return Err(too_many_columns(&spec.name, &column.name));
     }
     for (at, column) in spec.columns.iter().enumerate() {
         check_column(&spec.name, column)?;
@@ -66,6 +63,12 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
         return Err(EngineError::refused(2744, &[spec.name.as_str().into()]));
     }
     check_constraints(spec)
+}
+
+/// 1702 for the first column that is one too many, of CREATE TABLE and of ALTER TABLE ADD.
+pub(crate) fn too_many_columns(table: &str, column: &str) -> EngineError {
+    let most = (MAX_COLUMNS as i32).into();
+    EngineError::refused(1702, &[column.into(), table.into(), most])
 }
 
 /// Checks a column of a table of this name.

@@ -20,5 +20,8 @@ pub use spec::{
 };
 
 pub use check::check_name;
-pub(crate) use check::{check_column, check_index, check_keys, check_table, same_name};
+pub(crate) use check::{
+    MAX_COLUMNS, MAX_KEY_BYTES, check_column, check_index, check_keys, check_table, same_name,
+    too_many_columns,
+};
 pub(crate) use layout::{Locator, index_layout, table_layout};

@@ -3,6 +3,7 @@
 use super::meta::{Column, Table};
 use super::{Index, LeafColumn};
 use crate::error::{ColumnFault, EngineError, refuse};
+use crate::schema::MAX_KEY_BYTES;
 use furrow_access::{AccessError, Key};
 use furrow_format::{RowError, RowId};
 use furrow_messages::Message;
@@ -235,17 +236,16 @@ impl RowBuffer {
             let leaf = index.leaf.get(column.leaf).copied();
             key.push(leaf.and_then(|leaf| self.leaf_value(leaf)));
         }
-        let len = key.size_bytes();
-        if len > 900
-            && (0..key.len())
-                .map(|at| key.column(at).map_or(0, <[u8]>::len))
-                .sum::<usize>()
-                > 900
-        {
+        if key.size_bytes() <= MAX_KEY_BYTES {
+            return Ok(key);
+        }
+        // The columns of the index come first, then those that lead to the row: these do not count.
+        let declared = (0..index.key.len()).map(|at| key.column(at).map_or(0, <[u8]>::len));
+        let len = declared.sum::<usize>();
+        if len > MAX_KEY_BYTES {
             let text = format!(
                 "Operation failed. The index entry of length {len} bytes for the index '{}' exceeds \
-                the maximum \
-                 length of 900 bytes for {} indexes.",
+                the maximum length of {MAX_KEY_BYTES} bytes for {} indexes.",
                 index.name,
                 if index.id == 1 {
                     "clustered"

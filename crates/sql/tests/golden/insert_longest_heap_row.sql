@@ -1,0 +1,21 @@
+-- Rows of 8,060 bytes, in a heap without fixed columns too; one byte more is 511.
+CREATE TABLE h (a VARCHAR(8000), b VARCHAR(8000));
+CREATE TABLE k (i INT PRIMARY KEY, a VARCHAR(8000), b VARCHAR(8000));
+GO
+INSERT INTO h VALUES (REPLICATE('a', 8000), REPLICATE('b', 48));
+GO
+INSERT INTO h VALUES (REPLICATE('a', 8000), REPLICATE('b', 47)), (REPLICATE('c', 8000), REPLICATE('d', 46)), (NULL, '');
+GO
+INSERT INTO k VALUES (1, REPLICATE('a', 8000), REPLICATE('b', 44));
+GO
+INSERT INTO k VALUES (1, REPLICATE('a', 8000), REPLICATE('b', 43));
+GO
+UPDATE h SET b = REPLICATE('e', 48) WHERE b LIKE 'd%';
+GO
+UPDATE h SET b = REPLICATE('e', 47) WHERE b LIKE 'd%';
+UPDATE h SET a = 'short' WHERE b LIKE 'b%';
+UPDATE h SET a = REPLICATE('f', 8000), b = REPLICATE('g', 47) WHERE a IS NULL;
+GO
+SELECT LEFT(a, 5) AS a, LEN(a) AS a_length, LEFT(b, 1) AS b, LEN(b) AS b_length FROM h;
+DBCC CHECKTABLE ('h');
+GO
