@@ -87,6 +87,9 @@ impl Item {
     }
 }
 
+/// Most elements of a select list, those of `*` included.
+const MOST_ITEMS: usize = 4096;
+
 impl Binder<'_> {
     /// Binds a SELECT with its order.
     pub fn select(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Nested> {
@@ -455,6 +458,9 @@ impl Binder<'_> {
                     let item = self.assign(&variable.value, *op, expr)?;
                     items.push(item);
                 }
+            }
+            if items.len() > MOST_ITEMS {
+                return refuse(1056, &[(MOST_ITEMS as i32).into()]);
             }
         }
         Ok(items)

@@ -46,6 +46,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     6109 10 1 "SPID %d: transaction rollback in progress. Estimated rollback completion: %d%%. Estimated \
         time remaining: %d seconds.";
     6120 16 1 "Status report cannot be obtained. Rollback operation for Process ID %d is not in progress.";
+    8003 16 1 "The incoming request has too many parameters. The server supports a maximum of %d parameters. \
+        Reduce the number of parameters and resend the request.";
     8146 16 2 "Procedure %.*ls has no parameters and arguments were supplied.";
     8162 16 2 "The formal parameter \"%.*ls\" was not declared as an OUTPUT parameter, but the actual \
         parameter passed in requested output.";

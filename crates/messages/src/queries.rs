@@ -71,6 +71,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     1031 15 1 "Percent values must be between 0 and 100.";
     1033 15 1 "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and \
         common table expressions, unless TOP, OFFSET or FOR XML is also specified.";
+    1056 15 1 "The number of elements in the select list exceeds the maximum allowed number of %d elements.";
     1060 15 1 "The number of rows provided for a TOP or FETCH clauses row count parameter must be an \
         integer.";
     1062 15 1 "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";

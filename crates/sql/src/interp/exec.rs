@@ -329,6 +329,9 @@ fn not_unicode<T>(parameter: &str) -> Result<T> {
     Err(Message::new(214, &args).with_state(2).into())
 }
 
+/// Most parameters of a text.
+const MOST_PARAMETERS: usize = 2100;
+
 /// `sp_executesql @stmt, @params, ...`
 fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
     let mut given = given.into_iter();
@@ -354,6 +357,9 @@ fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
             _ => Vec::new(),
         },
     };
+    if parameters.len() > MOST_PARAMETERS {
+        return refuse(8003, &[(MOST_PARAMETERS as i32).into()]);
+    }
     let read = read(&text, run.cx).map_err(inner)?;
     let body = Body {
         name: String::new(),
