@@ -196,16 +196,7 @@ impl ScanPlan {
             };
             let all = (&low, &high) == (&Bound::Unbounded, &Bound::Unbounded);
             let point = !prefix.is_empty() && self.low.is_none() && self.high.is_none();
-            specs.push(ScanSpec {
-                index: self.index,
-                low,
-                high,
-                backward: self.backward,
-                hints: self.hints,
-                lock: self.hints.lock,
-                covered: self.covered,
-                read_ahead: all || !point,
-            });
+            specs.push(self.spec(self.index, low, high, all || !point));
         }
         Ok(specs)
     }
@@ -242,7 +233,18 @@ impl ScanPlan {
             true => (0, Bound::Unbounded, Bound::Unbounded),
             false => (self.index, low, high),
         };
-        Some(ScanSpec {
+        Some(self.spec(index, low, high, true))
+    }
+
+    /// A range of an index, read as this plan reads.
+    fn spec(
+        &self,
+        index: usize,
+        low: Bound<Vec<Value>>,
+        high: Bound<Vec<Value>>,
+        read_ahead: bool,
+    ) -> ScanSpec {
+        ScanSpec {
             index,
             low,
             high,
@@ -250,8 +252,8 @@ impl ScanPlan {
             hints: self.hints,
             lock: self.hints.lock,
             covered: self.covered,
-            read_ahead: true,
-        })
+            read_ahead,
+        }
     }
 
     /// One end of a range. `least`: the end of the smaller values.
