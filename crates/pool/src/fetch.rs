@@ -11,6 +11,7 @@ use crate::error::PoolError;
 use crate::files::FileState;
 use crate::guard::{PageGuard, PageWrite};
 use crate::key::PageKey;
+use crate::memory::Lines;
 use crate::mode::{Ex, LatchMode, Mode};
 use crate::rank::{self, LatchRank};
 use furrow_format::PAGE_SIZE;
@@ -113,7 +114,13 @@ impl Core {
     #[inline]
     fn latch_resident(&self, key: PageKey, mode: LatchMode) -> Option<u32> {
         let index = self.table.find(key, &self.frames)?;
-        self.memory.ask_for(index as usize);
+        self.memory.ask_for(index as usize, Lines::Ends);
+        self.latch_if_held(index, key, mode)
+    }
+
+    /// The frame, latched, if its latch is free and it holds the page.
+    #[inline]
+    pub(crate) fn latch_if_held(&self, index: u32, key: PageKey, mode: LatchMode) -> Option<u32> {
         let frame = self.frame(index);
         if !frame.latch.try_acquire(mode) {
             return None;

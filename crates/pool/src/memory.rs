@@ -10,6 +10,15 @@ use crate::error::PoolError;
 use furrow_format::{PAGE_SIZE, PageBuf};
 use furrow_io::IoErrorKind;
 
+/// Which lines of a page a thread reads first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// The first of its header.
+    Header,
+    /// The header with the first record, and the slot array's end.
+    Ends,
+}
+
 /// A fixed array of pages that many threads access at once; the latches decide which thread may access which
 /// page.
 #[derive(Debug)]
@@ -46,6 +55,7 @@ impl Region {
         self.memory.len_bytes()
     }
 
+    #[inline]
     fn page_ptr(&self, index: usize) -> *mut PageBuf {
         assert!(
             index < self.pages,
@@ -56,22 +66,18 @@ impl Region {
         unsafe { self.memory.as_ptr().add(index * PAGE_SIZE).cast() }
     }
 
-    /// Prefetches the lines of a page that a fetch reads first: the header with the first record, and the
-    /// slot array's end. They arrive in parallel while the latch is taken, instead of one after the other
-    /// behind it.
+    /// Prefetches the lines of a page that a thread is about to read. They arrive in parallel while the latch
+    /// is taken, instead of one after the other behind it.
     #[inline]
-    pub(crate) fn ask_for(&self, index: usize) {
-        #[cfg(target_arch = "x86_64")]
-        {
-            use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-            let page = self.page_ptr(index).cast::<i8>();
-            for at in [0, 64, PAGE_SIZE - 64, PAGE_SIZE - 128] {
-                // SAFETY: inside of the page; a prefetch has no effect that another thread could observe.
-                unsafe { _mm_prefetch::<_MM_HINT_T0>(page.add(at)) }
-            }
+    pub(crate) fn ask_for(&self, index: usize, lines: Lines) {
+        let page = self.page_ptr(index).cast::<u8>();
+        let offsets: &[usize] = match lines {
+            Lines::Header => &[0],
+            Lines::Ends => &[0, 64, PAGE_SIZE - 64, PAGE_SIZE - 128],
+        };
+        for &at in offsets {
+            ask_for_line(page.wrapping_add(at));
         }
-        #[cfg(not(target_arch = "x86_64"))]
-        let _ = index;
     }
 
     /// The page, to read.
@@ -98,6 +104,19 @@ impl Region {
         // SAFETY: a valid, initialised array of bytes; no other access, by the contract.
         unsafe { &mut *self.page_ptr(index) }
     }
+}
+
+/// Prefetches the line of the processor's cache at an address.
+#[inline]
+pub(crate) fn ask_for_line<T>(at: *const T) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a prefetch accepts any address, and has no effect that another thread could observe.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = at;
 }
 
 #[cfg(test)]

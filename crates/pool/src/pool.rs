@@ -15,8 +15,9 @@ use crate::key::PageKey;
 use crate::lazy;
 use crate::lazy_state::LazyState;
 use crate::loan::{FrameLoan, Loans};
-use crate::memory::Region;
+use crate::memory::{Lines, Region};
 use crate::mode::Mode;
+use crate::near::FrameHint;
 use crate::prefetch;
 use crate::rank::LatchRank;
 use crate::read_queue::ReadQueue;
@@ -277,16 +278,37 @@ impl Pool {
     /// Requests pages to be read in the background. A hint; a later fetch of the page returns the error, if
     /// any.
     pub fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
-        self.core.prefetch(keys)
+        self.core.prefetch(keys, &mut |_| ())
     }
 
-    /// Brings the first lines of a page that is in memory into the processor's cache. A scan calls it for the
-    /// pages ahead, and would otherwise wait for memory at each page. A hint, too.
+    /// [`Pool::prefetch`], and where each page was, in the order of `keys`; for none of them in a pool that
+    /// reads nothing in the background.
+    pub fn prefetch_noting(
+        &self,
+        keys: &[PageKey],
+        seen: &mut Vec<FrameHint>,
+    ) -> Result<(), PoolError> {
+        self.core.prefetch(keys, &mut |hint| seen.push(hint))
+    }
+
+    /// Brings a page that is about to be read, and its frame, into the processor's cache. A scan calls it for
+    /// the pages ahead, and would otherwise wait for memory at each page.
     #[inline]
-    pub fn bring_near(&self, key: PageKey) {
-        if let Some(index) = self.core.table.find(key, &self.core.frames) {
-            self.core.memory.ask_for(index as usize);
-        }
+    pub fn bring_near(&self, hint: FrameHint, lines: Lines) {
+        self.core.bring_near(hint, lines);
+    }
+
+    /// [`Pool::fetch_at_hand`] of a page whose frame is known, maybe: it is not looked up. `None` also when
+    /// it has left its frame.
+    #[inline]
+    pub fn fetch_near<M: Mode>(
+        &self,
+        hint: FrameHint,
+        key: PageKey,
+        mode: M,
+        rank: LatchRank,
+    ) -> Option<PageGuard<'_, M>> {
+        self.core.fetch_near(hint, key, mode, rank)
     }
 
     /// Requests a page to be read in the background before all earlier requests: one that contains which

@@ -19,6 +19,7 @@ use crate::error::PoolError;
 use crate::files::FileState;
 use crate::key::PageKey;
 use crate::mode::LatchMode;
+use crate::near::FrameHint;
 use crate::read_queue::Request;
 use furrow_format::{PAGE_SIZE, PageId, PageNo};
 use furrow_io::ReadRun;
@@ -38,13 +39,23 @@ pub(crate) fn run(core: &Core) {
 }
 
 impl Core {
-    /// Requests pages that are not in memory, neighbours together.
-    pub(crate) fn prefetch(&self, keys: &[PageKey]) -> Result<(), PoolError> {
+    /// Requests pages that are not in memory, neighbours together. `seen` is given where each page was.
+    pub(crate) fn prefetch(
+        &self,
+        keys: &[PageKey],
+        seen: &mut dyn FnMut(FrameHint),
+    ) -> Result<(), PoolError> {
         if !self.config.background || self.config.readers == 0 {
             return Ok(());
         }
-        let absent = |key: &&PageKey| self.table.find(**key, &self.frames).is_none();
-        let mut wanted: Vec<PageKey> = keys.iter().filter(absent).copied().collect();
+        let mut wanted: Vec<PageKey> = Vec::new();
+        for &key in keys {
+            let frame = self.table.find(key, &self.frames);
+            if frame.is_none() {
+                wanted.push(key);
+            }
+            seen(FrameHint::new(frame));
+        }
         // Pages that a small pool would have to remove before they are used are not read.
         wanted.truncate((self.frames.len() / 2).max(1));
         wanted.sort_unstable();

@@ -9,32 +9,19 @@
 //! Where all rows of a leaf may be taken and most are wanted, the page is copied as a whole, and its records
 //! are looked at afterwards.
 
-use super::descend::READ_AHEAD;
 use super::handle::Tree;
+use super::leaves_ahead::LeavesAhead;
 use super::node::damaged;
 use super::resting_place::Resting;
 use super::side::Side;
 use super::unchecked::{Unchecked, is_plain};
 use crate::{AccessError, Key};
 use furrow_format::{Lsn, Page, PageId, PageType, Status, record_len};
-use furrow_pool::{LatchRank, PageKey, PageRead, Sh};
+use furrow_pool::{LatchRank, Lines, PageRead, Sh};
 use std::mem::take;
-
-/// Leaves requested in advance at first: a scan may be a short one. Twice as many after each descent.
-const FIRST_READ_AHEAD: usize = 128;
-
-/// Leaves requested at once: what the pool reads at once.
-const RUN: usize = 64;
 
 /// With fewer rows than these wanted, a page is not copied as a whole.
 const FEW_ROWS: u16 = 8;
-
-/// Leaves reached by links between two descents, each of which reaches one: read-ahead uses the entries of
-/// the parents.
-const LEAVES_BY_LINK: u32 = RUN as u32 - 1;
-
-/// Leaves that are brought near before the scan is there: as many as a wait for memory takes, and a few.
-const NEAR: usize = 4;
 
 /// One end of a range of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,14 +131,9 @@ pub struct TreeScan {
     to: Bound,
     done: bool,
     pub(super) read_ahead: bool,
-    ahead: Vec<PageId>,
-    asked_up_to: Option<PageId>,
-    /// How many leaves to request in advance now.
-    window: usize,
+    ahead: LeavesAhead,
     /// The leaf copied last, whole up to its last row, and its LSN then.
     pub(super) behind: Option<(PageId, Lsn)>,
-    /// Leaves reached by links since the last descent.
-    by_link: u32,
     /// Leaves reached by links since the statistics counted them.
     lookups: u64,
     /// The range ends in one of the next leaves: each is checked.
@@ -191,16 +173,13 @@ impl Tree {
             to,
             done: false,
             read_ahead: false,
-            ahead: Vec::new(),
-            asked_up_to: None,
-            window: FIRST_READ_AHEAD,
+            ahead: LeavesAhead::new(),
             in_place: false,
             bytes: Vec::new(),
             starts: Vec::new(),
             limit: 0,
             form: (self.shape().leaf_type(), 0),
             behind: None,
-            by_link: 0,
             lookups: 0,
             near_end: false,
             resting: Resting::default(),
@@ -354,10 +333,7 @@ impl TreeScan {
                 self.copied(tree, &leaf, slot..end)?;
             }
             // Rows that are looked at in place: on to the neighbour, hand over hand.
-            self.bring_near(tree);
-            let right = self.neighbour(tree, Page::new(&leaf).next())?;
-            tree.expect_level(&right, 0)?;
-            self.by_link += 1;
+            let right = self.neighbour(tree, Page::new(&leaf).next(), visitor.in_place())?;
             free_pass = visitor.all_committed();
             // The position of the scan is taken only from the leaf at which it stops: from this one, if the
             // next has a row to wait for, or no row at all. Unchecked leaves may have to be counted again,
@@ -413,20 +389,29 @@ impl TreeScan {
         Ok(!self.near_end)
     }
 
-    /// The page at the end of a link, latched.
-    fn neighbour<'t>(&mut self, tree: &'t Tree, page: PageId) -> Result<PageRead<'t>, AccessError> {
-        let store = tree.store();
-        let at_hand = store
-            .pool()
-            .fetch_at_hand(store.key(page), Sh, LatchRank::Data);
+    /// The leaf at the end of a link, latched. The one some links behind it is brought near.
+    fn neighbour<'t>(
+        &mut self,
+        tree: &'t Tree,
+        page: PageId,
+        in_place: InPlace,
+    ) -> Result<PageRead<'t>, AccessError> {
+        let lines = match in_place {
+            InPlace::Count => Lines::Header,
+            InPlace::No | InPlace::Rows => Lines::Ends,
+        };
+        self.ahead.bring_near(tree, lines);
+        let at_hand = self.ahead.neighbour(tree, page);
         self.lookups += u64::from(at_hand.is_some());
-        at_hand.map_or_else(|| tree.fetch(page, Sh), Ok)
+        let leaf = at_hand.map_or_else(|| tree.fetch(page, Sh), Ok)?;
+        tree.expect_level(&leaf, 0)?;
+        Ok(leaf)
     }
 
     /// Whether a step forward continues with the next leaf.
     fn goes_on(&self, tree: &Tree, visitor: &dyn Visitor) -> bool {
         let forward = self.direction == Direction::Forward && !tree.shape().at_rest;
-        let by_link = self.by_link < LEAVES_BY_LINK;
+        let by_link = !self.ahead.is_used_up();
         forward && self.in_place && !self.done && by_link && visitor.wants_more()
     }
 
@@ -442,10 +427,9 @@ impl TreeScan {
             self.begin_ahead(tree, above)?;
             leaf
         } else {
-            let ahead = self.read_ahead.then_some(&mut self.ahead);
+            let ahead = self.read_ahead.then(|| self.ahead.entries());
             let leaf = tree.leaf_at(&key, side, Sh, ahead)?;
-            self.by_link = 0;
-            self.prefetch(tree)?;
+            self.ahead.descended(tree)?;
             leaf
         };
         let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
@@ -456,7 +440,7 @@ impl TreeScan {
             if next.is_none() {
                 return Ok(None);
             }
-            leaf = tree.fetch(next, Sh)?;
+            leaf = self.neighbour(tree, next, InPlace::No)?;
             slot = tree.rows_before(&leaf, 0, &key, side)?;
         }
         Ok(Some((leaf, slot)))
@@ -469,7 +453,7 @@ impl TreeScan {
         let Some((page, lsn)) = self.behind.take() else {
             return Ok(None);
         };
-        if self.by_link >= LEAVES_BY_LINK {
+        if self.ahead.is_used_up() {
             return Ok(None);
         }
         let leaf = tree.fetch(page, Sh)?;
@@ -477,11 +461,8 @@ impl TreeScan {
         if Page::new(&leaf).lsn() != lsn || next.is_none() {
             return Ok(None);
         }
-        self.bring_near(tree);
-        let right = tree.fetch(next, Sh)?;
+        let right = self.neighbour(tree, next, InPlace::No)?;
         drop(leaf);
-        tree.expect_level(&right, 0)?;
-        self.by_link += 1;
         Ok((Page::new(&right).slot_count() > 0).then_some(right))
     }
 
@@ -747,40 +728,6 @@ impl TreeScan {
         if self.direction == Direction::Forward || tree.shape().at_rest {
             self.behind = Some((leaf.key().page, Page::new(leaf).lsn()));
         }
-        Ok(())
-    }
-
-    /// Brings the leaf near that is some links away, by the entries of its parent at the last descent. Splits
-    /// since then only make it a worse guess.
-    #[inline]
-    fn bring_near(&self, tree: &Tree) {
-        if let Some(&page) = self.ahead.get(self.by_link as usize + NEAR) {
-            let store = tree.store();
-            store.pool().bring_near(store.key(page));
-        }
-    }
-
-    /// Requests the leaves to come, as soon as the window has space for a run.
-    fn prefetch(&mut self, tree: &Tree) -> Result<(), AccessError> {
-        let asked = self
-            .asked_up_to
-            .and_then(|p| self.ahead.iter().position(|&a| a == p));
-        let first = asked.map_or(0, |at| at + 1);
-        let end = self.ahead.len().min(self.window);
-        // Less than a run is read only at the end of the entries of the parents.
-        let runs = match end < self.window {
-            true => end,
-            false => first + end.saturating_sub(first) / RUN * RUN,
-        };
-        let wanted = self.ahead.get(first..runs).unwrap_or_default();
-        if wanted.is_empty() {
-            return Ok(());
-        }
-        self.window = (self.window * 2).min(READ_AHEAD);
-        let store = tree.store();
-        let keys: Vec<PageKey> = wanted.iter().map(|&p| store.key(p)).collect();
-        store.pool().prefetch(&keys)?;
-        self.asked_up_to = wanted.last().copied();
         Ok(())
     }
 }

@@ -35,6 +35,7 @@ mod gate;
 mod handle;
 mod insert;
 mod ints;
+mod leaves_ahead;
 mod node;
 mod recent;
 mod remove;

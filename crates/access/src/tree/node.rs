@@ -4,7 +4,7 @@ use super::handle::Tree;
 use super::ints::{Ends, Narrowed};
 use super::side::Side;
 use crate::{AccessError, Key};
-use furrow_format::{Page, PageBuf, PageId, Record};
+use furrow_format::{Page, PageBuf, PageId};
 use std::cmp::Ordering;
 
 /// From so many slots on, guessing where a key is saves time.
@@ -82,10 +82,13 @@ impl Tree {
     /// The child that a slot of a non-leaf page points to.
     pub(crate) fn child_at(&self, page: &PageBuf, slot: u16) -> Result<PageId, AccessError> {
         let view = Page::new(page);
-        let record = view
+        let fixed = view
             .record_start(slot)
-            .and_then(|r| Record::index(r, view.pminlen()));
-        let child = record.and_then(Record::child).filter(|c| !c.is_none());
+            .and_then(|record| record.get(..usize::from(view.pminlen())));
+        // Its last bytes: the rest of the record need not be looked at.
+        let child = fixed.and_then(|fixed| fixed.last_chunk());
+        let child = child.map(|&bytes| PageId::from_bytes(bytes));
+        let child = child.filter(|child| !child.is_none());
         child.ok_or_else(|| damaged(page, "a non-leaf entry has no child"))
     }
 
