@@ -1,18 +1,15 @@
 //! FROM: sources and joins.
 
 use super::expr::custom;
-use super::query::BoundQuery;
-use super::resolve::{Home, Resolved};
+use super::resolve::Resolved;
 use super::scope::{Binder, Qualifier, Source, SourceColumn};
 use super::updatable_view::{SourceNode, UpdatableView};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::sink::ResultColumn;
 use furrow_context::temp::is_temp;
-use furrow_engine::{Database, Granularity, Index, Isolation, LockHints, Module, ReadLock, Table};
+use furrow_engine::{Database, Granularity, Index, Isolation, LockHints, ReadLock, Table};
 use furrow_exec::view::ViewPlan;
 use furrow_exec::{Cond, Expr, Plan};
-use furrow_tsql::ast::Statement;
-use furrow_tsql::ast::module::View;
 use furrow_tsql::ast::name::{Ident, ObjectName};
 use furrow_tsql::ast::query::{
     IndexRef, Join, JoinKind, TableFunction, TableHint, TableRef, TableSource,
@@ -250,7 +247,7 @@ impl Binder<'_> {
                 let name = alias.unwrap_or(view.name()).to_owned();
                 let qualifier = qualified(&db, view.schema());
                 self.arm(is_target);
-                let bound = self.user_view(db, &view)?;
+                let bound = self.user_view(db, &view, &written.name)?;
                 self.rows(bound.plan, Vec::new(), &name, qualifier, &bound.columns)
             }
             Resolved::View(database, view) => {
@@ -323,42 +320,6 @@ impl Binder<'_> {
             columns,
             start: 0,
         })
-    }
-
-    /// Binds the query of a view, in the view's database.
-    fn user_view(&mut self, db: Arc<Database>, view: &Module) -> Result<BoundQuery> {
-        if self.views >= 32 {
-            return refuse(217, &[32.into()]);
-        }
-        let written = self.view_text(view)?;
-        let ctes = std::mem::take(&mut self.ctes);
-        let levels = std::mem::take(&mut self.levels);
-        let home = self.home.replace(Home {
-            db,
-            schema: view.schema().to_owned(),
-        });
-        self.views += 1;
-        let bound = self
-            .define(&written.query.ctes)
-            .and_then(|()| self.nested_query(&written.query));
-        self.views -= 1;
-        (self.ctes, self.levels, self.home) = (ctes, levels, home);
-        let (mut bound, _) = bound?;
-        bound.rename(&written.columns, view.name())?;
-        Ok(bound)
-    }
-
-    /// The definition of a view.
-    pub(super) fn view_text(&mut self, view: &Module) -> Result<Box<View>> {
-        let parsed = furrow_context::parse::parse_module(view)?;
-        let written = parsed.into_iter().find_map(|s| match s.kind {
-            Statement::View(written) => Some(written),
-            _ => None,
-        });
-        match written {
-            Some(written) => Ok(written),
-            None => refuse(208, &[view.name().into()]),
-        }
     }
 
     fn table_function(&mut self, written: &TableFunction) -> Result<Node> {

@@ -52,6 +52,7 @@ mod spool;
 mod table_function;
 mod types;
 mod updatable_view;
+mod user_view;
 mod variant;
 mod window;
 

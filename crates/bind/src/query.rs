@@ -55,7 +55,7 @@ impl Binder<'_> {
     }
 
     /// Binds a query within another one.
-    pub fn nested_query(&mut self, query: &Query) -> Result<Nested> {
+    pub(super) fn nested_query(&mut self, query: &Query) -> Result<Nested> {
         let limited = query.offset.is_some() || top_of(&query.body);
         if !query.order_by.is_empty() && !limited && query.for_clause.is_none() {
             return refuse(1033, &[]);

@@ -6,7 +6,7 @@
 
 use super::from::{renamed, table_hints};
 use super::query::BoundQuery;
-use super::resolve::{Home, Resolved};
+use super::resolve::Resolved;
 use super::scope::{Binder, CteDef};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_engine::{Database, LockHints, Module, Table};
@@ -130,24 +130,19 @@ impl Binder<'_> {
         found
     }
 
-    /// The table beneath a view of a user.
+    /// The table beneath a view of a user, which the statement calls `name`.
     pub fn base_table_of_view(
         &mut self,
         db: Arc<Database>,
         view: &Module,
+        name: &ObjectName,
         hints: &[TableHint],
     ) -> Result<BaseTable> {
         let written = self.view_text(view)?;
-        let ctes = std::mem::take(&mut self.ctes);
-        let home = self.home.replace(Home {
-            db,
-            schema: view.schema().to_owned(),
-        });
-        let found = self
-            .define(&written.query.ctes)
-            .and_then(|()| self.base_table(&written.query, view.name(), hints));
-        (self.ctes, self.home) = (ctes, home);
-        found
+        self.within_view((db, view), name, |binder| {
+            binder.define(&written.query.ctes)?;
+            binder.base_table(&written.query, view.name(), hints)
+        })
     }
 
     /// The table beneath a query: its FROM has to be that table alone, its rows must be rows of it (4403).
@@ -185,7 +180,7 @@ impl Binder<'_> {
                 table,
             }),
             Resolved::Cte(cte) => self.base_table_of_cte(&cte, &hints),
-            Resolved::Module(db, view) => self.base_table_of_view(db, &view, &hints),
+            Resolved::Module(db, view) => self.base_table_of_view(db, &view, &name, &hints),
             Resolved::View(..) => Err(unsupported("changing rows through a system view")),
         }
     }

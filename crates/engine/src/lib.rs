@@ -71,10 +71,10 @@ pub use furrow_tables::{
     ConstraintSpec, DatabaseCore, DatabaseOptions, DatabaseRef, DatabaseState, DefaultValue,
     Division, EngineError, Followed, ForeignKey, ForeignKeySpec, Granularity, Index, IndexKey,
     IndexKind, IndexOptions, IndexSpec, Inserter, KeyColumnSpec, LeafRow, LeafRows, LockEscalation,
-    LockHints, LockWait, LockWaiter, Module, ModuleKind, ModuleSet, MovedRow, NewColumn, NewValues,
-    Number, NumberColumn, OpenScan, OpenStatement, PART_PAGES, PushValues, ReadLock,
-    ReferentialAction, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec, SessionSavepoint, Storage,
-    Table, TableChild, TableSpec,
+    LockHints, LockWait, LockWaiter, Module, ModuleDefinition, ModuleKind, ModuleSet, MovedRow,
+    NewColumn, NewValues, Number, NumberColumn, OpenScan, OpenStatement, PART_PAGES, PushValues,
+    ReadLock, ReferentialAction, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec,
+    SessionSavepoint, Storage, Table, TableChild, TableSpec,
 };
 pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};

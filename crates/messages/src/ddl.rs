@@ -46,6 +46,9 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     3728 16 1 "'%.*ls' is not a constraint.";
     3740 16 1 "Cannot drop the %S_MSG '%.*ls' because at least part of the table resides on a read-only \
         filegroup.";
+    4505 16 1 "CREATE VIEW failed because column '%.*ls' in view '%.*ls' exceeds the maximum of %d columns.";
+    4506 16 1 "Column names in each view or function must be unique. Column name '%.*ls' in view or function \
+        '%.*ls' is specified more than once.";
     4511 16 1 "Create View or Function failed because no column name was specified for column %d.";
     4701 16 1 "Cannot find the object \"%.*ls\" because it does not exist or you do not have permissions.";
     4712 16 1 "Cannot truncate table '%.*ls' because it is being referenced by a FOREIGN KEY constraint.";

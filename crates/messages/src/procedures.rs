@@ -16,6 +16,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     15129 16 1 "'%d' is not a valid value for configuration option '%s'.";
     15143 16 1 "'%s' is not a valid option for the @updateusage parameter. Enter either 'true' or 'false'.";
     15151 16 1 "Cannot find the %S_MSG '%.*ls', because it does not exist or you do not have permission.";
+    15165 16 1 "Could not find object '%ls' or you do not have permission.";
     15197 16 1 "There is no text for object '%s'.";
     15250 16 1 "The database name component of the object qualifier must be the name of the current \
         database.";

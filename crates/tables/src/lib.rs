@@ -38,7 +38,7 @@ mod schema;
 mod session;
 mod table;
 
-pub use catalog::{Bases, Catalog, Module, ModuleKind, ModuleSet};
+pub use catalog::{Bases, Catalog, Module, ModuleDefinition, ModuleKind, ModuleSet};
 pub use database::{
     CoreParts, DatabaseCore, DatabaseOptions, DatabaseRef, DatabaseState, Durability, GHOST_LEAVES,
     StateCell, Updateability,

@@ -47,6 +47,29 @@ fn every_table_of_the_truth_table_has_its_rows() {
     }
 }
 
+#[test]
+fn a_view_of_sql_server_has_the_columns_that_its_catalog_stores() {
+    let Some(house) = attached("pubs-655.mdf") else {
+        return;
+    };
+    let view = house.session().module("dbo", "titleview").unwrap();
+    let columns = view.columns().iter();
+    let columns: Vec<_> = columns
+        .map(|c| format!("{} {} {}", c.name, c.data_type, c.nullable))
+        .collect();
+    assert_eq!(
+        columns,
+        [
+            "title varchar(80) false",
+            "au_ord tinyint true",
+            "au_lname varchar(40) false",
+            "price money true",
+            "ytd_sales int true",
+            "pub_id char(4) true",
+        ]
+    );
+}
+
 /// The two read the same bytes by different means: this one by trees and the pool, the other by links and a
 /// copy of the file.
 #[test]

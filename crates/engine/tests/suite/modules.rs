@@ -4,11 +4,22 @@
 
 use crate::tables_common;
 
-use furrow_engine::{CheckSpec, ColumnSpec, ModuleKind, ModuleSet, TableSpec, Timeout};
+use furrow_engine::{
+    CheckSpec, ColumnSpec, ModuleDefinition, ModuleKind, ModuleSet, Session, TableSpec, Timeout,
+};
 use furrow_types::Value;
 use tables_common::{House, house, int, s, varchar};
 
-fn names(session: &furrow_engine::Session) -> Vec<String> {
+fn definition(kind: ModuleKind, text: &str) -> ModuleDefinition<'_> {
+    ModuleDefinition {
+        kind,
+        text,
+        set: ModuleSet::default(),
+        columns: &[],
+    }
+}
+
+fn names(session: &Session) -> Vec<String> {
     let all = session.modules();
     all.iter()
         .map(|m| format!("{}.{}", m.schema(), m.name()))
@@ -22,40 +33,32 @@ fn a_procedure_is_made_changed_and_dropped() {
     let kind = ModuleKind::Procedure;
     let made = session
         .create_module(
-            kind,
             "dbo",
             "Insert1000",
-            "CREATE PROC Insert1000 AS SELECT 1",
-            ModuleSet::default(),
+            &definition(kind, "CREATE PROC Insert1000 AS SELECT 1"),
         )
         .unwrap();
     assert_eq!(made.name(), "Insert1000");
-    let again = session.create_module(kind, "dbo", "INSERT1000", "x", ModuleSet::default());
+    let again = session.create_module("dbo", "INSERT1000", &definition(kind, "x"));
     assert_eq!(again.unwrap_err().number(), 2714);
     let table = TableSpec::new("insert1000").column(ColumnSpec::new("a", int()));
     assert_eq!(session.create_table(&table).unwrap_err().number(), 2714);
     let long = "-- \u{20ac}\n".repeat(5000);
     session
-        .alter_module(kind, "dbo", "insert1000", &long, ModuleSet::default())
+        .alter_module("dbo", "insert1000", &definition(kind, &long))
         .unwrap();
     let seen = house.session().module("DBO", "Insert1000").unwrap();
     assert_eq!((seen.id(), seen.text()), (made.id(), long.as_str()));
-    let view = session.alter_module(
-        ModuleKind::View,
-        "dbo",
-        "Insert1000",
-        "x",
-        ModuleSet::default(),
-    );
+    let view = session.alter_module("dbo", "Insert1000", &definition(ModuleKind::View, "x"));
     assert_eq!(view.unwrap_err().number(), 2010);
-    let missing = session.alter_module(kind, "dbo", "other", "x", ModuleSet::default());
+    let missing = session.alter_module("dbo", "other", &definition(kind, "x"));
     assert_eq!(missing.unwrap_err().number(), 208);
     let view = session.drop_module(ModuleKind::View, "dbo", "Insert1000");
     assert_eq!(view.unwrap_err().number(), 3701);
     session.drop_module(kind, "dbo", "Insert1000").unwrap();
     assert!(session.module("dbo", "Insert1000").is_none());
     session.create_table(&table).unwrap();
-    let taken = session.create_module(kind, "dbo", "Insert1000", "x", ModuleSet::default());
+    let taken = session.create_module("dbo", "Insert1000", &definition(kind, "x"));
     assert_eq!(taken.unwrap_err().number(), 2714);
 }
 
@@ -64,12 +67,12 @@ fn modules_of_a_transaction_are_its_own_until_it_commits() {
     let house = house();
     let (mut one, mut other) = (house.session(), house.session());
     let kind = ModuleKind::View;
-    one.create_module(kind, "dbo", "kept", "first", ModuleSet::default())
+    one.create_module("dbo", "kept", &definition(kind, "first"))
         .unwrap();
     one.begin().unwrap();
-    one.create_module(kind, "dbo", "mine", "text", ModuleSet::default())
+    one.create_module("dbo", "mine", &definition(kind, "text"))
         .unwrap();
-    one.alter_module(kind, "dbo", "kept", "second", ModuleSet::default())
+    one.alter_module("dbo", "kept", &definition(kind, "second"))
         .unwrap();
     let place = one.savepoint().unwrap();
     one.drop_module(kind, "dbo", "kept").unwrap();
@@ -78,14 +81,68 @@ fn modules_of_a_transaction_are_its_own_until_it_commits() {
     assert_eq!(names(&one), ["dbo.kept", "dbo.mine"]);
     assert_eq!(names(&other), ["dbo.kept"]);
     other.set_lock_timeout(Timeout::NoWait);
-    let same = other.create_module(kind, "dbo", "mine", "x", ModuleSet::default());
+    let same = other.create_module("dbo", "mine", &definition(kind, "x"));
     assert_eq!(same.unwrap_err().number(), 1222);
     one.rollback().unwrap();
     assert_eq!(other.module("dbo", "kept").unwrap().text(), "first");
     assert!(other.module("dbo", "mine").is_none());
     other
-        .create_module(kind, "dbo", "mine", "x", ModuleSet::default())
+        .create_module("dbo", "mine", &definition(kind, "x"))
         .unwrap();
+}
+
+fn view<'a>(text: &'a str, columns: &'a [ColumnSpec]) -> ModuleDefinition<'a> {
+    ModuleDefinition {
+        columns,
+        ..definition(ModuleKind::View, text)
+    }
+}
+
+#[test]
+fn the_columns_of_a_view_change_only_when_it_is_altered_or_refreshed_and_survive_a_crash() {
+    let house = house();
+    let mut session = house.session();
+    let first = [
+        ColumnSpec::new("id", int()).not_null(),
+        ColumnSpec::new("name", varchar(30)),
+    ];
+    session
+        .create_module("dbo", "v", &view("text", &first))
+        .unwrap();
+    let columns = |session: &Session| session.module("dbo", "v").unwrap().columns().to_vec();
+    assert_eq!(columns(&session), first);
+
+    session.begin().unwrap();
+    let place = session.savepoint().unwrap();
+    session
+        .alter_module("dbo", "v", &view("other", &first[1..]))
+        .unwrap();
+    assert_eq!(columns(&session), first[1..]);
+    session.rollback_to(place).unwrap();
+    assert_eq!(columns(&session), first);
+    session.rollback().unwrap();
+
+    let old = session.module("dbo", "v").unwrap();
+    assert!(session.refresh_view(&old, &first[..1]).unwrap());
+    let now = session.module("dbo", "v").unwrap();
+    assert_eq!(
+        (now.id(), now.text(), now.set()),
+        (old.id(), "text", old.set())
+    );
+    assert_eq!(now.columns(), &first[..1]);
+    // A definition that has been replaced since it was read is not refreshed.
+    assert!(!session.refresh_view(&old, &first).unwrap());
+    assert_eq!(columns(&session), first[..1]);
+
+    let house = house.restart(true, vec![session]);
+    let mut session = house.session();
+    assert_eq!(columns(&session), first[..1]);
+    session.drop_module(ModuleKind::View, "dbo", "v").unwrap();
+    session
+        .create_module("dbo", "v", &definition(ModuleKind::View, "text"))
+        .unwrap();
+    let house = house.restart(true, vec![session]);
+    assert!(columns(&house.session()).is_empty());
 }
 
 #[test]
@@ -175,24 +232,16 @@ fn checks_and_defaults_come_with_the_table_also_after_a_crash() {
     look_at_checks(&house);
     session
         .create_module(
-            ModuleKind::Procedure,
             "dbo",
             "p",
-            &"x".repeat(20_000),
-            ModuleSet::default(),
+            &definition(ModuleKind::Procedure, &"x".repeat(20_000)),
         )
         .unwrap();
     let mut open = house.session();
     open.begin().unwrap();
     open.create_schema("lost").unwrap();
-    open.alter_module(
-        ModuleKind::Procedure,
-        "dbo",
-        "p",
-        "lost",
-        ModuleSet::default(),
-    )
-    .unwrap();
+    open.alter_module("dbo", "p", &definition(ModuleKind::Procedure, "lost"))
+        .unwrap();
     // Makes the uncommitted records durable.
     {
         let table = session.table("orders").unwrap();

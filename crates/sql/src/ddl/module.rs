@@ -1,13 +1,14 @@
 //! CREATE, ALTER and DROP of procedures and views; CREATE and DROP SCHEMA.
 //!
-//! A module is stored as its text, which is parsed at each execution. Functions and triggers are refused.
+//! A module is stored as its text, which is parsed at each execution, a view with its columns besides.
+//! Functions and triggers are refused.
 
 use super::columns::custom;
 use super::named;
 use furrow_bind::{Binder, Declared, Home, declared_type, shown};
 use furrow_context::error::{Result, SqlError, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::{ModuleKind, ModuleSet};
+use furrow_engine::{ColumnSpec, ModuleDefinition, ModuleKind, ModuleSet};
 use furrow_messages::Message;
 use furrow_scalar::Switches;
 use furrow_tsql::ast::admin::CreateSchema;
@@ -16,12 +17,11 @@ use furrow_tsql::ast::module::{ModuleAction, ModuleOption, Procedure, View};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::{Statement, Stmt};
 
-/// Stores a module's text.
+/// Stores a module: its text, and the columns of a view.
 fn keep(
     run: &mut Run<'_>,
-    (kind, action): (ModuleKind, ModuleAction),
-    name: &ObjectName,
-    text: &str,
+    (name, action): (&ObjectName, ModuleAction),
+    (kind, text, columns): (ModuleKind, &str, &[ColumnSpec]),
 ) -> Result<()> {
     if name.database().is_some() {
         let what = kind.noun().to_uppercase();
@@ -34,17 +34,22 @@ fn keep(
     run.cx.statement(|cx| {
         let db = Binder::new(cx).database_of(name)?;
         let (schema, object) = named(name);
-        let set = ModuleSet {
-            ansi_nulls: cx.set.has(Switches::ANSI_NULLS),
-            quoted_identifier: cx.set.has(Switches::QUOTED_IDENTIFIER),
+        let definition = ModuleDefinition {
+            kind,
+            text,
+            set: ModuleSet {
+                ansi_nulls: cx.set.has(Switches::ANSI_NULLS),
+                quoted_identifier: cx.set.has(Switches::QUOTED_IDENTIFIER),
+            },
+            columns,
         };
         let session = cx.sessions.of(&db)?;
         let there = session.module(&schema, &object).is_some();
         let made = match (action, there) {
             (ModuleAction::Create, _) | (ModuleAction::CreateOrAlter, false) => {
-                session.create_module(kind, &schema, &object, text, set)
+                session.create_module(&schema, &object, &definition)
             }
-            _ => session.alter_module(kind, &schema, &object, text, set),
+            _ => session.alter_module(&schema, &object, &definition),
         };
         match made {
             Err(e) if e.number() == 208 => {
@@ -99,49 +104,28 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
     run.interpreter.check_procedure(run, written)?;
     // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
-    let kind = ModuleKind::Procedure;
-    keep(run, (kind, written.action), &written.name, &text)
+    let content = (ModuleKind::Procedure, text.as_str(), &[][..]);
+    keep(run, (&written.name, written.action), content)
 }
 
-/// CREATE or ALTER VIEW: its query must bind, and every column must have a name.
+/// CREATE or ALTER VIEW: its query must bind, and every column must have a name. The columns are stored.
 pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
     options(&written.options)?;
     if written.check_option {
         return Err(unsupported("WITH CHECK OPTION"));
     }
-    let name = written.name.name();
-    run.cx.statement(|cx| {
+    let columns = run.cx.statement(|cx| {
         let mut binder = Binder::new(cx);
-        binder.home = Some(Home {
+        let home = Home {
             db: binder.database_of(&written.name)?,
             schema: named(&written.name).0,
-        });
-        binder.hints(&written.query.options)?;
-        binder.define(&written.query.ctes)?;
-        let (bound, _) = binder.nested_query(&written.query)?;
-        if written.columns.is_empty() {
-            let nameless = bound.columns.iter().position(|c| c.name.is_empty());
-            if let Some(at) = nameless {
-                let text = format!(
-                    "Create View or Function failed because no column name was specified for column {}.",
-                    at + 1
-                );
-                return custom(4511, 16, 1, &text);
-            }
-        } else if written.columns.len() != bound.columns.len() {
-            let (number, what) = match bound.columns.len() > written.columns.len() {
-                true => (8158, "more"),
-                false => (8159, "fewer"),
-            };
-            let text = format!("'{name}' has {what} columns than were specified in the column list.");
-            return custom(number, 16, 1, &text);
-        }
-        Ok(())
+        };
+        binder.view_columns(home, written)
     })?;
     // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
-    let kind = ModuleKind::View;
-    keep(run, (kind, written.action), &written.name, &text)
+    let content = (ModuleKind::View, text.as_str(), columns.as_slice());
+    keep(run, (&written.name, written.action), content)
 }
 
 /// DROP PROCEDURE, DROP VIEW: a module that does not exist is reported, and the others are dropped.

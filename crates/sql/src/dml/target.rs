@@ -48,7 +48,7 @@ pub(super) fn resolve(binder: &mut Binder<'_>, target: &Target) -> Result<Target
 pub(super) fn beneath(binder: &mut Binder<'_>, target: &Target) -> Result<(TargetOf, TargetKind)> {
     let name = named(target)?;
     let object = binder.resolve(&name)?;
-    changed(binder, object, &target.hints)
+    changed(binder, (object, &name), &target.hints)
 }
 
 /// The table into which rows are inserted. If they are inserted through a query, its columns, too.
@@ -79,9 +79,13 @@ pub(super) fn insertable(
 /// The columns of the query through which rows are changed. The source must be bound.
 pub(super) fn names_through(binder: &mut Binder<'_>, source: &Source) -> Option<Names> {
     let through = binder.updatable_view.take()?;
+    // Columns without a name are none of the query's own: see the rules of `user_view` in `bind`.
     let own = source.columns.iter().map(|column| column.name.clone());
+    let named = own
+        .zip(through.columns?)
+        .filter(|(name, _)| !name.is_empty());
     Some(Names {
-        columns: own.zip(through.columns?).collect(),
+        columns: named.collect(),
         query: through.name,
     })
 }
@@ -127,7 +131,7 @@ pub(super) enum TargetKind {
 /// table expression.
 fn changed(
     binder: &mut Binder<'_>,
-    object: Resolved,
+    (object, name): (Resolved, &ObjectName),
     hints: &[TableHint],
 ) -> Result<(TargetOf, TargetKind)> {
     let beneath = match object {
@@ -139,7 +143,7 @@ fn changed(
             let text = "Ad hoc updates to system catalogs are not allowed.";
             return Err(furrow_messages::Message::custom(259, 16, 1, text).into());
         }
-        Resolved::Module(db, view) => binder.base_table_of_view(db, &view, hints)?,
+        Resolved::Module(db, view) => binder.base_table_of_view(db, &view, name, hints)?,
         Resolved::Cte(cte) => binder.base_table_of_cte(&cte, hints)?,
     };
     Ok(through(beneath))
@@ -272,11 +276,11 @@ pub(super) fn sources(
                 return refuse(270, &[shown(&name).into()]);
             };
             let object = binder.resolve(&of_source)?;
-            changed(binder, object, &target.hints)?
+            changed(binder, (object, &of_source), &target.hints)?
         }
         None => {
             let object = binder.resolve(&name)?;
-            changed(binder, object, &target.hints)?
+            changed(binder, (object, &name), &target.hints)?
         }
     };
     binder.updatable_view = (kind == TargetKind::Query).then(|| UpdatableView::new(name.name()));

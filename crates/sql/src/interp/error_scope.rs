@@ -52,6 +52,7 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 4199
             | 4403
             | 4406
+            | 4502
             | 5373
             | 6809
             | 6852

@@ -9,6 +9,7 @@ mod configure;
 mod databases;
 mod errorlog;
 mod procedure;
+mod refresh;
 mod rename;
 pub(crate) mod scripts;
 mod text;
@@ -41,6 +42,7 @@ static TABLES: &[&[SystemProcedure]] = &[
     configure::PROCEDURES,
     text::PROCEDURES,
     rename::PROCEDURES,
+    refresh::PROCEDURES,
 ];
 
 /// All procedures, by table.

@@ -36,7 +36,7 @@ use furrow_context::error::Result;
 use furrow_context::parse::read;
 use furrow_context::sink::ResultColumn;
 pub(crate) use furrow_context::system::{Rows, SystemView, ViewColumn, ViewContext};
-use furrow_engine::{Module, ModuleKind};
+use furrow_engine::{ColumnSpec, Module, ModuleKind};
 use furrow_tsql::ast::Statement;
 pub(crate) use objects::{Object, objects_of};
 pub(crate) use server::{COLLATION, FILE_VERSION, recovery_model};
@@ -66,8 +66,8 @@ pub(crate) const fn joined<const N: usize>(
     all
 }
 
-/// The columns of the views of the database. A view that can no longer be bound, because its tables have
-/// changed, has none.
+/// The columns of the views of the database: those that are stored. A view without stored columns is bound;
+/// it has none if it can no longer be bound, because its tables have changed.
 fn view_columns(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Module>, Vec<ResultColumn>)>> {
     let db = Arc::clone(&view.database);
     let modules = view.cx.sessions.of(&db)?.modules();
@@ -75,6 +75,11 @@ fn view_columns(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Module>, Vec<Resu
     let mut all = Vec::new();
     for module in modules {
         if module.kind() != ModuleKind::View {
+            continue;
+        }
+        if !module.columns().is_empty() {
+            let columns = module.columns().iter().map(stored_column).collect();
+            all.push((module, columns));
             continue;
         }
         let parts = [db.name(), module.schema(), module.name()];
@@ -88,6 +93,14 @@ fn view_columns(view: &mut ViewContext<'_>) -> Result<Vec<(Arc<Module>, Vec<Resu
         }
     }
     Ok(all)
+}
+
+fn stored_column(column: &ColumnSpec) -> ResultColumn {
+    ResultColumn {
+        name: column.name.clone(),
+        data_type: column.data_type,
+        nullable: column.nullable,
+    }
 }
 
 /// Number of a schema, by its name.

@@ -147,7 +147,8 @@ impl Catalog {
         for object in modules {
             let texts = take(&mut values, &object.id);
             let schema = schema_of(&object);
-            if let Some(module) = Module::from_rows(object, &schema, &texts) {
+            let columns = take(&mut columns, &object.id);
+            if let Some(module) = Module::from_rows(object, &schema, &texts, columns) {
                 named.put_module(Arc::new(module));
             }
         }

@@ -45,7 +45,7 @@ mod truncate;
 mod undo;
 
 pub use bases::Bases;
-pub use module::{Module, ModuleKind, ModuleSet};
+pub use module::{Module, ModuleDefinition, ModuleKind, ModuleSet};
 
 pub(crate) use indexes::Changed;
 pub(crate) use overlay::{DdlChanges, DdlMark};

@@ -151,7 +151,8 @@ impl Pieces {
     fn module(&mut self, object: SchemaObject) -> Option<Module> {
         let texts = take(&mut self.values, &object.id);
         let schema = self.schema_of(&object);
-        Module::from_rows(object, &schema, &texts)
+        let columns = take(&mut self.columns, &object.id);
+        Module::from_rows(object, &schema, &texts, columns)
     }
 }
 

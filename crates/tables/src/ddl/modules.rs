@@ -1,7 +1,8 @@
 //! Modules and schemas as statements, and what a session sees of the catalog.
 
-use crate::catalog::{Catalog, DdlChanges, Module, ModuleKind, ModuleSet, name_key};
+use crate::catalog::{Catalog, DdlChanges, Module, ModuleDefinition, ModuleKind, name_key};
 use crate::error::EngineError;
+use crate::schema::ColumnSpec;
 use crate::session::Session;
 use crate::table::Table;
 use furrow_access::By;
@@ -55,28 +56,36 @@ impl Session {
     /// CREATE PROCEDURE, VIEW and the like. The text is stored as it is.
     pub fn create_module(
         &mut self,
-        kind: ModuleKind,
         schema: &str,
         name: &str,
-        text: &str,
-        set: ModuleSet,
+        definition: &ModuleDefinition<'_>,
     ) -> Result<Arc<Module>, EngineError> {
         self.change_named((schema, name), |catalog, by, changes| {
-            catalog.create_module(by, changes, (schema, name), (kind, text, set))
+            catalog.create_module(by, changes, (schema, name), definition)
         })
     }
 
-    /// ALTER PROCEDURE and the like: another text (208, 2010).
+    /// ALTER PROCEDURE and the like: another definition (208, 2010).
     pub fn alter_module(
         &mut self,
-        kind: ModuleKind,
         schema: &str,
         name: &str,
-        text: &str,
-        set: ModuleSet,
+        definition: &ModuleDefinition<'_>,
     ) -> Result<Arc<Module>, EngineError> {
         self.change_named((schema, name), |catalog, by, changes| {
-            catalog.alter_module(by, changes, (schema, name), (kind, text, set))
+            catalog.alter_module(by, changes, (schema, name), definition)
+        })
+    }
+
+    /// Gives a view the columns that its text defines now. Returns `false` if another session has altered or
+    /// dropped the view since `view` was read; then nothing is changed.
+    pub fn refresh_view(
+        &mut self,
+        view: &Arc<Module>,
+        columns: &[ColumnSpec],
+    ) -> Result<bool, EngineError> {
+        self.change_named((view.schema(), view.name()), |catalog, by, changes| {
+            catalog.refresh_view(by, changes, view, columns)
         })
     }
 
