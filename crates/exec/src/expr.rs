@@ -55,7 +55,8 @@ pub struct SubPlan {
     pub plan: Plan,
     /// Outer values it needs: where each goes in the frame, and where it comes from.
     pub takes: Vec<(usize, Expr)>,
-    /// Its number among those that look at nothing around them: it is run once in a statement.
+    /// Its number among those that look at nothing around them and at no variable that the statement assigns:
+    /// it is run once in a statement.
     pub once: Option<u64>,
 }
 
