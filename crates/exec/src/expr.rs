@@ -123,6 +123,8 @@ pub struct InList {
     pub expr: Expr,
     /// The values of the list, by how they are compared.
     pub groups: Vec<InGroup>,
+    /// The values of the list that are neither constants nor variables, before they are converted.
+    pub(crate) computed: Vec<Expr>,
 }
 
 /// Values of a list that are compared in the same way.
