@@ -32,18 +32,19 @@ fn negated(cond: Cond, not: bool) -> Cond {
 /// Values of an IN list up to which comparing them one by one costs less than a look-up.
 const SHORT_LIST: usize = 15;
 
-/// Whether the value of an expression is the same for all rows of a statement.
-fn is_settled(expr: &Expr) -> bool {
-    match expr {
-        Expr::Const(_) | Expr::Variable(_) => true,
-        Expr::Unary(_, of) => is_settled(of),
-        Expr::Convert(parts) => is_settled(&parts.1),
-        Expr::Binary(parts) => is_settled(&parts.1) && is_settled(&parts.2),
-        _ => false,
-    }
-}
-
 impl Binder<'_> {
+    /// Whether the value of an expression is the same for all rows of a statement.
+    fn is_settled(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Const(_) => true,
+            Expr::Variable(_) => !self.is_assigned(expr),
+            Expr::Unary(_, of) => self.is_settled(of),
+            Expr::Convert(parts) => self.is_settled(&parts.1),
+            Expr::Binary(parts) => self.is_settled(&parts.1) && self.is_settled(&parts.2),
+            _ => false,
+        }
+    }
+
     /// Binds a condition.
     pub fn cond(&mut self, written: &Condition) -> Result<Cond> {
         furrow_context::depth::check()?;
@@ -127,7 +128,7 @@ impl Binder<'_> {
         let (mut values, mut any) = (InListBuilder::default(), Vec::new());
         for value in list {
             let right = self.expr(value)?;
-            if is_settled(&right.expr) && !self.has_value_null(&left, &right) {
+            if self.is_settled(&right.expr) && !self.has_value_null(&left, &right) {
                 let (a, b) = (left.operand(), right.operand());
                 values.add(ops::bind_compare(CompareOp::Equal, &a, &b)?, right.expr);
             } else {

@@ -70,14 +70,16 @@ impl Binder<'_> {
         let hidden = self.ctes.split_off(sees.min(self.ctes.len()));
         let levels = std::mem::take(&mut self.levels);
         let reaches = self.reaches;
+        let read_before = std::mem::take(&mut self.reads_assigned);
         let bound = match recursive {
             true => self.recursive(cte),
             false => self.nested_query(&Rc::clone(&cte.query)).map(|n| n.0),
         };
-        self.reaches = match self.recursions.is_empty() {
+        self.reaches = match self.recursions.is_empty() && !self.reads_assigned {
             true => reaches,
             false => 0,
         };
+        self.reads_assigned |= read_before;
         self.levels = levels;
         self.ctes.truncate(sees);
         self.ctes.extend(hidden);

@@ -491,8 +491,7 @@ impl Binder<'_> {
             warns,
         };
         let calls = self.level().aggregates.get_or_insert_default();
-        let place = AGGREGATES + calls.len();
-        calls.push(call);
+        let place = AGGREGATES + shift::aggregate_number(calls, call);
         Ok(Bound {
             nullable: !counts,
             ..Bound::of(Expr::Column(place), result)

@@ -130,6 +130,10 @@ pub struct Binder<'c> {
     pub(crate) only_exists: bool,
     /// The outermost level that a name was found in, since a subquery looked at this.
     pub(crate) reaches: usize,
+    /// The places of the variables that the statement assigns for each row.
+    pub(super) assigned: Vec<usize>,
+    /// Whether the value of one of them is read.
+    pub(super) reads_assigned: bool,
     /// The recursive common table expressions whose recursive part is being bound.
     pub(crate) recursions: Vec<super::cte::Recursing>,
     /// MAXRECURSION.
@@ -221,6 +225,8 @@ impl<'c> Binder<'c> {
             updatable_view: None,
             only_exists: false,
             reaches: usize::MAX,
+            assigned: Vec::new(),
+            reads_assigned: false,
             recursions: Vec::new(),
             max_recursion: 100,
             max_dop: None,
@@ -389,12 +395,29 @@ impl<'c> Binder<'c> {
 
     /// A variable whose value is read: 137 has another state than where one is set.
     pub(super) fn value_of_variable(&mut self, name: &str) -> Result<Bound> {
-        self.variable(name).map_err(|mut error| {
+        let bound = self.variable(name).map_err(|mut error| {
             for message in error.messages.iter_mut().filter(|m| m.number == 137) {
                 message.state = 2;
             }
             error
-        })
+        })?;
+        if self.is_assigned(&bound.expr) {
+            // It has another value for each row: no subquery that reads it is run only once.
+            self.reads_assigned = true;
+            self.reaches = 0;
+        }
+        Ok(bound)
+    }
+
+    /// Notes the variables that the statement assigns for each row, before anything that reads them is bound.
+    pub fn note_assigned<'w>(&mut self, names: impl Iterator<Item = &'w str>) {
+        let places = names.filter_map(|name| self.cx.scope.find(name));
+        self.assigned.extend(places);
+    }
+
+    /// Whether an expression is a variable that the statement assigns for each row.
+    pub(super) fn is_assigned(&self, expr: &Expr) -> bool {
+        matches!(expr, Expr::Variable(place) if self.assigned.contains(place))
     }
 
     /// Error 8120 and its like: a column that is neither grouped by nor within an aggregate.

@@ -94,6 +94,10 @@ impl Binder<'_> {
     /// Binds a SELECT with its order.
     pub fn select(&mut self, select: &Select, ordering: &Ordering<'_>) -> Result<Nested> {
         let role = self.role(select, ordering);
+        self.note_assigned(select.items.iter().filter_map(|item| match item {
+            SelectItem::Assign { variable, .. } => Some(&*variable.value),
+            _ => None,
+        }));
         self.levels.push(Level::default());
         let bound = self.select_parts(select, ordering, role);
         let takes = self.levels.pop().map(|l| l.takes).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Moving expressions from one row to another.
 
+use furrow_exec::aggregate::AggregateCall;
 use furrow_exec::visit::Part;
+use furrow_exec::window::WindowCall;
 use furrow_exec::{Cond, Expr};
 
 /// Visits an expression and its parts, from the outside in; where `visit` returns `true`, it goes no deeper.
@@ -98,16 +100,44 @@ fn replace(part: &mut Expr, each: &mut dyn FnMut(usize) -> Expr) -> bool {
     }
 }
 
+/// A visitor that notes whether there is a function that may give another value each time.
+fn noting_volatile(found: &mut bool) -> impl FnMut(Part<'_>) -> bool {
+    |part| {
+        if let Part::Expr(Expr::Call(bound, _)) = part {
+            *found |= matches!(bound.function.name, "NEWID" | "RAND" | "CRYPT_GEN_RANDOM");
+        }
+        !*found && !matches!(part, Part::Plan(_))
+    }
+}
+
 /// Whether an expression may give another value each time.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
     let mut found = false;
-    expr.visit(&mut |part| {
-        if let Part::Expr(Expr::Call(bound, _)) = part {
-            found |= matches!(bound.function.name, "NEWID" | "RAND" | "CRYPT_GEN_RANDOM");
-        }
-        !found && !matches!(part, Part::Plan(_))
-    });
+    expr.visit(&mut noting_volatile(&mut found));
     found
+}
+
+/// Puts the call of an aggregate among those of its query; gives its number. Calls that are written the same
+/// are one call, unless each evaluation of its argument may give another value.
+pub(crate) fn aggregate_number(calls: &mut Vec<AggregateCall>, call: AggregateCall) -> usize {
+    let mut volatile = false;
+    call.visit(&mut noting_volatile(&mut volatile));
+    number_of(calls, call, volatile)
+}
+
+/// [`aggregate_number`] of a call of a window function.
+pub(crate) fn window_number(calls: &mut Vec<WindowCall>, call: WindowCall) -> usize {
+    let mut volatile = false;
+    call.visit(&mut noting_volatile(&mut volatile));
+    number_of(calls, call, volatile)
+}
+
+fn number_of<C: PartialEq>(calls: &mut Vec<C>, call: C, volatile: bool) -> usize {
+    let same = calls.iter().position(|other| !volatile && *other == call);
+    same.unwrap_or_else(|| {
+        calls.push(call);
+        calls.len() - 1
+    })
 }
 
 /// A visitor that notes the columns of one row.

@@ -79,8 +79,7 @@ impl Binder<'_> {
         self.level().in_window = false;
         let (call, data_type) = bound?;
         let windows = self.level().windows.get_or_insert_default();
-        let place = WINDOWS + windows.len();
-        windows.push(call);
+        let place = WINDOWS + shift::window_number(windows, call);
         Ok(Bound::of(Expr::Column(place), data_type))
     }
 

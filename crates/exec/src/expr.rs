@@ -55,7 +55,8 @@ pub struct SubPlan {
     pub plan: Plan,
     /// Outer values it needs: where each goes in the frame, and where it comes from.
     pub takes: Vec<(usize, Expr)>,
-    /// Its number among those that look at nothing around them: it is run once in a statement.
+    /// Its number among those that look at nothing around them and at no variable that the statement assigns:
+    /// it is run once in a statement.
     pub once: Option<u64>,
 }
 
@@ -122,6 +123,8 @@ pub struct InList {
     pub expr: Expr,
     /// The values of the list, by how they are compared.
     pub groups: Vec<InGroup>,
+    /// The values of the list that are neither constants nor variables, before they are converted.
+    pub(crate) computed: Vec<Expr>,
 }
 
 /// Values of a list that are compared in the same way.

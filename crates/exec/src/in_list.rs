@@ -33,11 +33,15 @@ fn lookup_type(a: &DataType, b: &DataType) -> Option<DataType> {
 #[derive(Debug, Default)]
 pub struct InListBuilder {
     groups: Vec<(BoundCompare, Vec<Expr>)>,
+    computed: Vec<Expr>,
 }
 
 impl InListBuilder {
     /// Adds a value and how it is compared.
     pub fn add(&mut self, mut compare: BoundCompare, mut value: Expr) {
+        if !matches!(value, Expr::Const(_) | Expr::Variable(_)) {
+            self.computed.push(value.clone());
+        }
         if let Some(conversion) = compare.right.take() {
             value = Expr::Convert(Box::new((conversion, value)));
         }
@@ -61,7 +65,11 @@ impl InListBuilder {
             number: fresh(),
         };
         let groups: Vec<InGroup> = self.groups.into_iter().map(of).collect();
-        (!groups.is_empty()).then_some(InList { expr, groups })
+        (!groups.is_empty()).then_some(InList {
+            expr,
+            groups,
+            computed: self.computed,
+        })
     }
 }
 
@@ -70,7 +78,7 @@ impl InList {
     pub(crate) fn eval(&self, row: &[Value], cx: &mut Context) -> Result<Truth> {
         let value = self.expr.eval(row, cx)?;
         if value.is_null() {
-            return Ok(None);
+            return self.eval_null(cx);
         }
         let mut any = Some(false);
         for group in &self.groups {
@@ -80,6 +88,20 @@ impl InList {
             }
         }
         Ok(any)
+    }
+
+    /// What NULL gives. A value that cannot be computed is an error here too, as it is in a comparison.
+    fn eval_null(&self, cx: &mut Context) -> Result<Truth> {
+        for group in self.groups.iter().filter(|_| !self.computed.is_empty()) {
+            if group.list(cx)?.is_some() {
+                continue;
+            }
+            for value in &self.computed {
+                cx.check_cancel()?;
+                value.eval(&[], cx)?;
+            }
+        }
+        Ok(None)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Subqueries without outer columns: they are run once in a statement, and their result is stored. Long IN
-//! lists (`in_list`) are stored in the same way.
+//! Subqueries without outer columns and without variables that the statement assigns: they are run once in a
+//! statement, and their result is stored. Long IN lists (`in_list`) are stored in the same way.
 //!
 //! A binder gives such a subquery a number of its own ([`fresh`]); the context keeps results by number
 //! until the next statement begins.

@@ -5,6 +5,7 @@ use super::messages;
 pub(super) const ROWS: &[super::MessageInfo] = messages! {
     148 15 1 "Incorrect time syntax in time string '%.*ls' used with WAITFOR.";
     179 15 1 "Cannot use the OUTPUT option when passing a constant to a stored procedure.";
+    180 15 1 "There are too many parameters in this %ls statement. The maximum number is %d.";
     217 16 1 "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit %d).";
     266 16 2 "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. \
         Previous count = %ld, current count = %ld.";

@@ -22,7 +22,7 @@ use furrow_types::{DataType, Value};
 use group::Group;
 
 /// A call of an aggregate.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AggregateCall {
     /// The function on the types of its arguments.
     pub bound: BoundAggregate,

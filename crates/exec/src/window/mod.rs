@@ -35,7 +35,7 @@ use std::sync::Arc;
 use stream::Streaming;
 
 /// What a call gives.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum WindowFunction {
     /// ROW_NUMBER.
     RowNumber,
@@ -69,7 +69,7 @@ pub enum WindowFunction {
 }
 
 /// One end of a frame.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum FrameEnd {
     /// UNBOUNDED PRECEDING or FOLLOWING.
     Unbounded,
@@ -82,7 +82,7 @@ pub enum FrameEnd {
 }
 
 /// A frame: rows counted, or rows that are peers of the current one.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WindowFrame {
     /// ROWS, not RANGE.
     pub rows: bool,
@@ -93,7 +93,7 @@ pub struct WindowFrame {
 }
 
 /// A call of a window function.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WindowCall {
     /// The function.
     pub function: WindowFunction,

@@ -33,7 +33,7 @@ pub enum Aggregate {
 }
 
 /// An aggregate bound to the type of its argument.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct BoundAggregate {
     /// The aggregate.
     pub aggregate: Aggregate,

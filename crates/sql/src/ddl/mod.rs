@@ -24,6 +24,7 @@ use common::{
 pub(crate) use common::{identity_insert, some_row};
 
 pub(crate) use columns::check_padding;
+pub(crate) use module::MOST_PARAMETERS;
 
 use furrow_context::error::{Result, unsupported};
 use furrow_context::run::Run;

@@ -6,7 +6,7 @@
 use super::columns::custom;
 use super::named;
 use furrow_bind::{Binder, Declared, Home, declared_type, shown};
-use furrow_context::error::{Result, SqlError, unsupported};
+use furrow_context::error::{Result, SqlError, refuse, unsupported};
 use furrow_context::run::Run;
 use furrow_engine::{ColumnSpec, ModuleDefinition, ModuleKind, ModuleSet};
 use furrow_messages::Message;
@@ -16,6 +16,9 @@ use furrow_tsql::ast::database::Drop;
 use furrow_tsql::ast::module::{ModuleAction, ModuleOption, Procedure, View};
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::{Statement, Stmt};
+
+/// Most parameters of a procedure.
+pub(crate) const MOST_PARAMETERS: usize = 2100;
 
 /// Stores a module: its text, and the columns of a view.
 fn keep(
@@ -88,6 +91,18 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
     }
     options(&written.options)?;
     for (place, parameter) in (1..).zip(&written.parameters) {
+        let in_line = |error: Box<SqlError>| {
+            let before = run.text.get(..parameter.name.span.start as usize);
+            let line = before.map_or(1, |text| 1 + text.matches('\n').count());
+            error.at(line as u32, Some(written.name.name().to_owned()))
+        };
+        if place > MOST_PARAMETERS {
+            let args = [
+                "CREATE/ALTER PROCEDURE".into(),
+                (MOST_PARAMETERS as i32).into(),
+            ];
+            return refuse(180, &args).map_err(in_line);
+        }
         if parameter.varying || parameter.data_type.name.is_word("cursor") {
             return Err(unsupported("a cursor parameter"));
         }
@@ -95,11 +110,7 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
             return Err(unsupported("a table-valued parameter"));
         }
         let of = Declared::Parameter(&parameter.name.value);
-        declared_type(&parameter.data_type, of, place).map_err(|error| {
-            let before = run.text.get(..parameter.name.span.start as usize);
-            let line = before.map_or(1, |text| 1 + text.matches('\n').count());
-            error.at(line as u32, Some(written.name.name().to_owned()))
-        })?;
+        declared_type(&parameter.data_type, of, place).map_err(in_line)?;
     }
     run.interpreter.check_procedure(run, written)?;
     // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.

@@ -16,7 +16,9 @@ use super::rules::{Rules, Verb, as_kept, send_output};
 use super::target::{
     Names, TargetKind, TargetOf, alone, beneath, columns_of, named, names_through, topped,
 };
-use super::update::{Set, bind_sets, check_prefixes, evaluate, of_table, sets_unique_key};
+use super::update::{
+    Set, bind_sets, check_prefixes, evaluate, note_variables, of_table, sets_unique_key,
+};
 use furrow_bind::{Binder, Node, SourceNode, UpdatableView, bound};
 use furrow_context::context::Context;
 use furrow_context::error::{Result, refuse};
@@ -341,6 +343,11 @@ fn from(
     (target, kind): (&TargetOf, TargetKind),
     source: &TableRef,
 ) -> Result<(Node, Places, Option<Names>)> {
+    for clause in &written.clauses {
+        if let MergeAction::Update(sets) = &clause.action {
+            note_variables(binder, sets);
+        }
+    }
     let name = named(&written.target)?;
     let through = || UpdatableView::new(name.name());
     binder.updatable_view = (kind == TargetKind::Query).then(through);

@@ -100,6 +100,14 @@ pub(super) fn evaluate(
     Ok(values)
 }
 
+/// Notes the variables that SET assigns, before anything that reads them is bound.
+pub(super) fn note_variables(binder: &mut Binder<'_>, clauses: &[SetClause]) {
+    binder.note_assigned(clauses.iter().filter_map(|clause| match clause {
+        SetClause::Variable(variable, ..) | SetClause::Both(variable, ..) => Some(&*variable.value),
+        SetClause::Column(..) | SetClause::Method(..) => None,
+    }));
+}
+
 /// Binds the assignments of SET; the target's columns begin at `start`.
 pub(super) fn bind_sets(
     binder: &mut Binder<'_>,
@@ -236,6 +244,7 @@ pub(crate) fn plan_update(plans: Option<&Plans>, written: &Update, cx: &mut Cont
 fn bind(binder: &mut Binder<'_>, written: &Update) -> Result<UpdatePlan> {
     binder.hints(&written.options)?;
     binder.define(&written.ctes)?;
+    note_variables(binder, &written.sets);
     let filter = written.filter.as_ref();
     let found = sources(binder, &written.target, &written.from, filter)?;
     let target = found.target.clone();

@@ -11,6 +11,7 @@
 use super::Flow;
 use super::error_scope::{ErrorScope, error_scope};
 use super::{compile, run_statements};
+use crate::ddl::MOST_PARAMETERS;
 use furrow_bind::{Binder, DEFAULT_SCHEMA, Declared, declared_type};
 use furrow_context::error::{Origin, Result, SqlError, refuse, unsupported};
 use furrow_context::parse::{parse, read, read_with};
@@ -328,9 +329,6 @@ fn not_unicode<T>(parameter: &str) -> Result<T> {
     let args = [parameter.into(), "ntext/nchar/nvarchar".into()];
     Err(Message::new(214, &args).with_state(2).into())
 }
-
-/// Most parameters of a text.
-const MOST_PARAMETERS: usize = 2100;
 
 /// `sp_executesql @stmt, @params, ...`
 fn execute_sql(run: &mut Run<'_>, given: Vec<Given>) -> Result<i32> {
