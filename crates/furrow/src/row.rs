@@ -44,6 +44,7 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    #[inline]
     pub(crate) fn new(table: &'a Table, row: engine::Row<'a>) -> Row<'a> {
         Row { table, row }
     }
@@ -81,6 +82,7 @@ impl<'a> Row<'a> {
     }
 
     /// The bytes of a column as they are stored; `None` for NULL.
+    #[inline]
     pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
         self.row.bytes(column)
     }
@@ -135,15 +137,17 @@ impl<'a> Rows<'a> {
         clippy::should_implement_trait,
         reason = "each row borrows from the scan: no Iterator can do that"
     )]
+    #[inline]
     pub fn next(&mut self) -> Result<Option<Row<'_>>> {
         let table = self.table;
         Ok(self.scan.next_row()?.map(|row| Row::new(table, row)))
     }
 
     /// Calls `each` for the remaining rows.
+    #[inline]
     pub fn for_each(mut self, mut each: impl FnMut(Row<'_>) -> Result<()>) -> Result<()> {
-        while let Some(row) = self.next()? {
-            each(row)?;
+        while self.scan.step()? {
+            each(Row::new(self.table, self.scan.row()?))?;
         }
         Ok(())
     }

@@ -389,6 +389,12 @@ impl Session {
         if !scan.look_up && scan.advance() {
             return Ok(true);
         }
+        self.step_batch(scan)
+    }
+
+    /// Goes on where the batch has no row left.
+    #[inline(never)]
+    fn step_batch(&mut self, scan: &mut OpenScan) -> Result<bool, EngineError> {
         let _task: TaskGuard = self.enter();
         let before = self.swap_hints(scan.hints);
         let found = scan.find_next(self);
@@ -755,10 +761,23 @@ impl OpenScan {
 }
 
 impl Scan<'_> {
+    /// Goes to the next row: [`Scan::row`]. `false` at the end; after an error the scan is over.
+    #[inline]
+    pub fn step(&mut self) -> Result<bool, EngineError> {
+        self.session.step_scan(&mut self.open)
+    }
+
+    /// The row gone to last.
+    #[inline]
+    pub fn row(&self) -> Result<Row<'_>, EngineError> {
+        self.open.row()
+    }
+
     /// The next row; `None` at the end. After an error the scan is over.
+    #[inline]
     pub fn next_row(&mut self) -> Result<Option<Row<'_>>, EngineError> {
-        match self.session.step_scan(&mut self.open)? {
-            true => self.open.row().map(Some),
+        match self.step()? {
+            true => self.row().map(Some),
             false => Ok(None),
         }
     }
@@ -768,8 +787,8 @@ impl Scan<'_> {
         mut self,
         mut each: impl FnMut(Row<'_>) -> Result<(), EngineError>,
     ) -> Result<(), EngineError> {
-        while let Some(row) = self.next_row()? {
-            each(row)?;
+        while self.step()? {
+            each(self.row()?)?;
         }
         Ok(())
     }
