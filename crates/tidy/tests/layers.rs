@@ -45,7 +45,7 @@ const FOLDERS: &[(&str, &str, usize)] = &[
     ("soak", "engine", 2),
     ("sql", "dml", 5),
     ("tables", "catalog", 5),
-    ("tables", "rows", 7),
+    ("tables", "rows", 3),
     ("tsql", "parse", 2),
 ];
 

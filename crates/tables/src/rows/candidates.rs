@@ -20,7 +20,7 @@
 //! and claims the rows that qualify ([`Session::claim`]): each is locked U, read again, and tested again.
 
 use super::OpenScan;
-use super::read::Reading;
+use super::reading::Reading;
 use crate::error::EngineError;
 use crate::session::{ReadLock, Session};
 use crate::table::{Index, IndexKind};

@@ -5,7 +5,7 @@
 
 use super::insert::key_of_values;
 use super::lock_waits::LockWaits;
-use super::read::Reading;
+use super::reading::Reading;
 use super::scan::{OpenScan, Source};
 use crate::error::EngineError;
 use crate::session::{Granularity, LockHints, ReadLock, ScanSpec, Session};

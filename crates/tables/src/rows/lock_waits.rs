@@ -29,6 +29,9 @@ use furrow_io::time::Moment;
 use furrow_txn::lock::{Granted, LockError, LockMode, Resource};
 use std::time::Duration;
 
+/// A lock that was not granted at once.
+pub(super) type Blocked = (Resource, LockMode);
+
 /// The waits for one lock.
 #[derive(Debug, Clone, Copy)]
 struct WaitedFor {

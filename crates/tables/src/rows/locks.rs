@@ -45,7 +45,7 @@
 //! 4. *The announcement is not missed.* The inserter reads it with its leaf latched. An inserter that
 //!    does not see it has latched the leaf before the reader, so that the reader finds the key.
 
-use super::lock_waits::LockWaits;
+use super::lock_waits::{Blocked, LockWaits};
 use super::pages::{Keep, PageAsk};
 use crate::error::EngineError;
 use crate::session::Session;
@@ -58,9 +58,6 @@ use furrow_io::mutation::{Mutation, mutated};
 use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
 use std::cell::Cell;
 use std::sync::Arc;
-
-/// A lock that was not granted at once.
-pub(super) type Blocked = (Resource, LockMode);
 
 /// Whether a lock in this mode forbids keys in the gap below.
 fn guards_gap(mode: LockMode) -> bool {

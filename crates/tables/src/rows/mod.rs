@@ -9,12 +9,14 @@ mod insert;
 mod inserter;
 mod load;
 mod lock_waits;
+mod locker;
 mod locks;
 mod moved;
 mod pages;
 mod point;
 mod push;
 mod read;
+mod reading;
 mod scan;
 
 pub use bulk::{BulkInserter, BulkOptions};

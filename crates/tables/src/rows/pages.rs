@@ -44,9 +44,8 @@
 //!
 //! Rows of a heap do not change their page: what is locked of a moved row is the page of its address.
 
-use super::lock_waits::{LockWaits, Taken};
-use super::locks::Blocked;
-use super::read::{Reading, mode_of_row};
+use super::lock_waits::{Blocked, LockWaits, Taken};
+use super::reading::{Reading, mode_of_row};
 use crate::error::{EngineError, refuse};
 use crate::session::{Granularity, Session};
 use crate::table::{Body, Index, IndexKind, Table, lock_hash, rid_of};
