@@ -315,7 +315,7 @@ impl Session {
 
 impl OpenScan {
     /// The row gone to last.
-    #[inline]
+    #[inline(always)]
     pub fn row(&self) -> Result<Row<'_>, EngineError> {
         match self.look_up || self.reread {
             true => Row::new(&self.table, self.table.base(), &self.row),
@@ -352,7 +352,7 @@ impl OpenScan {
     }
 
     /// Goes to the next row of the batch that belongs to the range.
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self) -> bool {
         self.reread = false;
         while self.source.advance() {

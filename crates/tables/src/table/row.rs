@@ -23,7 +23,7 @@ impl fmt::Debug for Row<'_> {
 
 impl<'a> Row<'a> {
     /// The row at the beginning of `bytes`; what lies behind it does not matter.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn new(
         table: &'a Table,
         index: &'a Index,
