@@ -21,7 +21,7 @@ pub enum Held<'a> {
 
 impl RowLayout {
     /// The record at the start of `bytes`, on a page with this `pminlen`, in this layout's form.
-    #[inline]
+    #[inline(always)]
     pub fn record<'a>(&self, bytes: &'a [u8], pminlen: u16) -> Option<Record<'a>> {
         if self.form().is_data() {
             Record::data(bytes)

@@ -53,16 +53,21 @@ impl<'a> Row<'a> {
 
     /// The bytes of a column as they are stored; `None` for NULL, for columns that the index read does not
     /// have, and for values that lie outside of the row ([`Row::is_outside`]).
-    #[inline]
+    #[inline(always)]
     pub fn bytes(&self, column: usize) -> Option<&'a [u8]> {
         if self.index.shape().at_rest {
-            return match self.held(column).ok()? {
-                Held::Here(bytes) => Some(bytes),
-                _ => None,
-            };
+            return self.resting_bytes(column);
         }
         let at = (*self.index.leaf_of.get(column)?)?;
         self.index.shape().leaf.value(self.record, at).ok()?
+    }
+
+    #[cold]
+    fn resting_bytes(&self, column: usize) -> Option<&'a [u8]> {
+        match self.held(column).ok()? {
+            Held::Here(bytes) => Some(bytes),
+            _ => None,
+        }
     }
 
     /// The value of a column.
