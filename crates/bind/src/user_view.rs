@@ -15,7 +15,7 @@ use super::resolve::Home;
 use super::scope::Binder;
 use furrow_context::error::{Result, SqlError, refuse};
 use furrow_context::sink::ResultColumn;
-use furrow_engine::{ColumnSpec, Database, Module};
+use furrow_engine::{ColumnSpec, Database, Module, same_name};
 use furrow_messages::Message;
 use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::module::View;
@@ -118,7 +118,7 @@ impl Binder<'_> {
             return refuse(4505, &args);
         }
         for (at, column) in columns.iter().enumerate() {
-            let same = |other: &ResultColumn| other.name.eq_ignore_ascii_case(&column.name);
+            let same = |other: &ResultColumn| same_name(&other.name, &column.name);
             if columns.iter().take(at).any(same) {
                 return refuse(4506, &[column.name.as_str().into(), view.into()]);
             }

@@ -7,11 +7,12 @@
 use super::expr::{Cond, Expr, InGroup, Like};
 use super::sort::SortKey;
 use furrow_scalar::ops::BoundCompare;
+use furrow_types::Value;
 
 impl PartialEq for Expr {
     fn eq(&self, other: &Expr) -> bool {
         match (self, other) {
-            (Expr::Const(a), Expr::Const(b)) => a == b,
+            (Expr::Const(a), Expr::Const(b)) => same_value(a, b),
             (Expr::Column(a), Expr::Column(b))
             | (Expr::Outer(a), Expr::Outer(b))
             | (Expr::Variable(a), Expr::Variable(b)) => a == b,
@@ -49,6 +50,15 @@ impl PartialEq for Cond {
             (Cond::Like(a), Cond::Like(b)) => a == b,
             _ => false,
         }
+    }
+}
+
+/// Whether no operator distinguishes two constants: 0e0 and -0e0 are equal in comparisons, but not the same.
+fn same_value(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+        (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
+        _ => a == b,
     }
 }
 

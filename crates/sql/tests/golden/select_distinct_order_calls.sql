@@ -29,3 +29,6 @@ GO
 -- Calls of a function that differs each time are evaluated one by one.
 SELECT CASE WHEN MIN(NEWID()) = MIN(NEWID()) THEN 'same' ELSE 'differ' END FROM t;
 GO
+-- Constants that are equal but not the same: the sign of zero decides here.
+SELECT MAX(ATN2(0E0, -1E0) + a) - MAX(ATN2(-0E0, -1E0) + a) FROM t;
+GO

@@ -28,7 +28,7 @@ pub fn check_name(name: &str) -> Result<(), EngineError> {
 }
 
 /// Whether two names are the same under the database's collation.
-pub(crate) fn same_name(a: &str, b: &str) -> bool {
+pub fn same_name(a: &str, b: &str) -> bool {
     a == b || a.to_lowercase() == b.to_lowercase()
 }
 

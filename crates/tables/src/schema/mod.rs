@@ -19,9 +19,9 @@ pub use spec::{
     TableSpec,
 };
 
-pub use check::check_name;
 pub(crate) use check::{
-    MAX_COLUMNS, MAX_KEY_BYTES, check_column, check_index, check_keys, check_table, same_name,
+    MAX_COLUMNS, MAX_KEY_BYTES, check_column, check_index, check_keys, check_table,
     too_many_columns,
 };
+pub use check::{check_name, same_name};
 pub(crate) use layout::{Locator, index_layout, table_layout};
