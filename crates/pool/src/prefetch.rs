@@ -49,6 +49,10 @@ impl Core {
             return Ok(());
         }
         let mut wanted: Vec<PageKey> = Vec::new();
+        // Frames of a large pool are far from the processor: all are on their way before one is looked at.
+        for &key in keys {
+            self.table.bring_near(key, &self.frames);
+        }
         for &key in keys {
             let frame = self.table.find(key, &self.frames);
             if frame.is_none() {

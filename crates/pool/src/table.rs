@@ -7,6 +7,7 @@
 
 use crate::frame::{Frame, NIL};
 use crate::key::PageKey;
+use crate::memory;
 use furrow_io::sync::Mutex;
 use furrow_io::sync::atomic::{AtomicU32, Ordering};
 
@@ -64,6 +65,15 @@ impl PageTable {
             at = frame.next.load(Ordering::Acquire);
         }
         None
+    }
+
+    /// Brings the first frame of a key's chain into the processor's cache.
+    #[inline]
+    pub(crate) fn bring_near(&self, key: PageKey, frames: &[Frame]) {
+        let at = self.heads[self.bucket(key)].load(Ordering::Relaxed);
+        if let Some(frame) = frames.get(at as usize) {
+            memory::ask_for_line(frame);
+        }
     }
 
     fn find_locked(&self, bucket: usize, key: PageKey, frames: &[Frame]) -> Option<u32> {
