@@ -1,4 +1,4 @@
-//! Paths of this repository that a page names exist.
+//! Paths of this repository that a page names exist, and no file is there that a program has left behind.
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -75,4 +75,38 @@ fn every_path_that_a_page_names_exists() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// Endings of the files that the programs and SQL Server write. Fixtures are compressed.
+const LEFT_BEHIND: &[&str] = &["mdf", "ndf", "ldf", "dw", "bak", "trn"];
+
+#[test]
+fn no_database_and_no_backup_is_among_the_sources() {
+    let ignored = fs::read_to_string(root().join(".gitignore")).unwrap();
+    let ignored: Vec<&str> = ignored
+        .lines()
+        .filter_map(|l| l.strip_prefix('/'))
+        .collect();
+    let mut found = Vec::new();
+    let mut folders = vec![root()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let short = path.strip_prefix(root()).unwrap().display().to_string();
+            if path.is_dir() && short != ".git" && !ignored.contains(&&*short) {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| {
+                LEFT_BEHIND
+                    .iter()
+                    .any(|left| ending.eq_ignore_ascii_case(left))
+            }) {
+                found.push(short);
+            }
+        }
+    }
+    assert!(
+        found.is_empty(),
+        "not sources, to be removed: {}",
+        found.join(", ")
+    );
 }
