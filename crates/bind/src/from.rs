@@ -15,6 +15,7 @@ use furrow_tsql::ast::query::{
     IndexRef, Join, JoinKind, TableFunction, TableHint, TableRef, TableSource,
 };
 use furrow_types::{DataType, TypeId};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// A tree of sources, before ways to their rows are chosen. Each covers a run of the wide row.
@@ -410,23 +411,29 @@ impl Binder<'_> {
     }
 }
 
+/// Gives columns the names that are written for them, if any are: one for each (8158, 8159).
+pub(super) fn give_names(columns: &mut [ResultColumn], names: &[Ident], of: &str) -> Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    match names.len().cmp(&columns.len()) {
+        Ordering::Less => return refuse(8158, &[of.into()]),
+        Ordering::Greater => return refuse(8159, &[of.into()]),
+        Ordering::Equal => {}
+    }
+    for (column, name) in columns.iter_mut().zip(names) {
+        column.name = name.value.to_string();
+    }
+    Ok(())
+}
+
 /// Columns under the names that an alias or a CTE gives them; every column needs one, once.
 pub(crate) fn renamed(
     mut columns: Vec<ResultColumn>,
     names: &[Ident],
     of: &str,
 ) -> Result<Vec<ResultColumn>> {
-    if !names.is_empty() {
-        if names.len() < columns.len() {
-            return refuse(8158, &[of.into()]);
-        }
-        if names.len() > columns.len() {
-            return refuse(8159, &[of.into()]);
-        }
-        for (column, name) in columns.iter_mut().zip(names) {
-            column.name = name.value.to_string();
-        }
-    }
+    give_names(&mut columns, names, of)?;
     for (at, column) in columns.iter().enumerate() {
         if column.name.is_empty() {
             return refuse(8155, &[(at + 1).into(), of.into()]);

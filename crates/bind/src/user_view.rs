@@ -9,13 +9,13 @@
 //! 3. A query with fewer columns than are stored is refused (4502).
 //! 4. A view without stored columns, which an older version created, has the columns of its query.
 
-use super::from::shown;
+use super::from::{give_names, shown};
 use super::query::BoundQuery;
 use super::resolve::Home;
 use super::scope::Binder;
 use furrow_context::error::{Result, SqlError, refuse};
 use furrow_context::sink::ResultColumn;
-use furrow_engine::{ColumnSpec, Database, Module, same_name};
+use furrow_engine::{ColumnSpec, Database, Module, repeated_name};
 use furrow_messages::Message;
 use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::module::View;
@@ -99,17 +99,7 @@ impl Binder<'_> {
         self.hints(&written.query.options)?;
         self.define(&written.query.ctes)?;
         let mut columns = self.nested_query(&written.query)?.0.columns;
-        if !written.columns.is_empty() {
-            if written.columns.len() < columns.len() {
-                return refuse(8158, &[view.into()]);
-            }
-            if written.columns.len() > columns.len() {
-                return refuse(8159, &[view.into()]);
-            }
-            for (column, name) in columns.iter_mut().zip(&written.columns) {
-                column.name = name.value.to_string();
-            }
-        }
+        give_names(&mut columns, &written.columns, view)?;
         if let Some(at) = columns.iter().position(|c| c.name.is_empty()) {
             return refuse(4511, &[(at + 1).into()]);
         }
@@ -117,11 +107,8 @@ impl Binder<'_> {
             let args = [column.name.as_str().into(), view.into(), MAX_COLUMNS.into()];
             return refuse(4505, &args);
         }
-        for (at, column) in columns.iter().enumerate() {
-            let same = |other: &ResultColumn| same_name(&other.name, &column.name);
-            if columns.iter().take(at).any(same) {
-                return refuse(4506, &[column.name.as_str().into(), view.into()]);
-            }
+        if let Some(name) = repeated_name(columns.iter().map(|c| c.name.as_str())) {
+            return refuse(4506, &[name.into(), view.into()]);
         }
         let spec = |column: &ResultColumn| ColumnSpec {
             nullable: column.nullable,

@@ -74,7 +74,7 @@ pub use furrow_tables::{
     LockHints, LockWait, LockWaiter, Module, ModuleDefinition, ModuleKind, ModuleSet, MovedRow,
     NewColumn, NewValues, Number, NumberColumn, OpenScan, OpenStatement, PART_PAGES, PushValues,
     ReadLock, ReferentialAction, Row, RowKey, Rowset, RowsetAudit, Scan, ScanSpec,
-    SessionSavepoint, Storage, Table, TableChild, TableSpec, same_name,
+    SessionSavepoint, Storage, Table, TableChild, TableSpec, repeated_name,
 };
 pub use furrow_txn::TxnMark;
 pub use furrow_txn::lock::{Canceller, Isolation, LockRow, LockStatus, Resource, Timeout};

@@ -92,14 +92,17 @@ impl InList {
 
     /// What NULL gives. A value that cannot be computed is an error here too, as it is in a comparison.
     fn eval_null(&self, cx: &mut Context) -> Result<Truth> {
-        for group in self.groups.iter().filter(|_| !self.computed.is_empty()) {
-            if group.list(cx)?.is_some() {
-                continue;
-            }
-            for value in &self.computed {
-                cx.check_cancel()?;
-                value.eval(&[], cx)?;
-            }
+        if self.computed.is_empty() {
+            return Ok(None);
+        }
+        let mut stored = true;
+        for group in &self.groups {
+            stored &= group.list(cx)?.is_some();
+        }
+        // Stored values have been computed.
+        for value in self.computed.iter().filter(|_| !stored) {
+            cx.check_cancel()?;
+            value.eval(&[], cx)?;
         }
         Ok(None)
     }

@@ -11,7 +11,7 @@ use furrow_io::sync::Mutex;
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_io::{Access, File, Fill, IoError, Open, ReadRun, SimVolume, Volume, WriteRun};
 use furrow_observe::files::FileStats;
-use furrow_pool::{Ex, LatchRank, PageKey, PoolConfig, PoolFile, Sh};
+use furrow_pool::{Ex, FrameHint, LatchRank, Lines, PageKey, PoolConfig, PoolFile, Sh};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -143,4 +143,32 @@ fn a_page_that_tells_what_to_ask_for_next_is_read_before_what_was_asked_for() {
     slow.let_go.store(true, Ordering::SeqCst);
     wait_for(|| slow.begun.lock().len() == 5);
     assert_eq!(*slow.begun.lock(), [0, 8, 2, 4, 6]);
+}
+
+#[test]
+fn a_page_is_fetched_by_the_frame_it_was_seen_in_while_it_is_there_and_free() {
+    let volume = SimVolume::new(SimOptions::default());
+    let bench = bench_on(&volume, SHAPE, config(SHAPE.frames));
+    let pool = &bench.pool;
+    drop(pool.fetch(key(1, 5), Sh, LatchRank::Data).unwrap());
+    let mut seen = Vec::new();
+    pool.prefetch_noting(&[key(1, 9), key(1, 5)], &mut seen)
+        .unwrap();
+    let [absent, there] = seen[..] else {
+        panic!("a hint for each page, not {seen:?}");
+    };
+    assert_eq!(absent, FrameHint::NONE);
+    let near = |hint, page| {
+        pool.bring_near(hint, Lines::Ends);
+        pool.fetch_near(hint, key(1, page), Sh, LatchRank::Data)
+    };
+    assert_eq!(near(there, 5).unwrap().key(), key(1, 5));
+    assert!(near(there, 6).is_none(), "another page is there");
+    assert!(near(absent, 5).is_none(), "no frame is known");
+    let held = pool.fetch(key(1, 5), Ex, LatchRank::Data).unwrap();
+    assert!(near(there, 5).is_none(), "another guard holds it");
+    drop(held);
+    wait_for(|| pool.resident(key(1, 9)));
+    pool.drop_clean_buffers();
+    assert!(near(there, 5).is_none(), "it has left its frame");
 }

@@ -3,26 +3,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use furrow_engine::{Instance, InstanceConfig};
-use furrow_sql::{Connection, Kept, Server};
+#[path = "support/connection.rs"]
+mod connection;
+
+use connection::{connect, run};
+use furrow_sql::{Connection, Kept};
 use furrow_types::Value;
-
-fn connect() -> Connection {
-    let config = InstanceConfig {
-        pool_pages: 4096,
-        ..InstanceConfig::default()
-    };
-    let server = Server::start(Instance::in_memory(config).unwrap()).unwrap();
-    server.connect().unwrap()
-}
-
-fn run(connection: &mut Connection, sql: &str) -> Kept {
-    let mut kept = Kept::default();
-    connection.execute(sql, &mut kept);
-    let start: String = sql.chars().take(200).collect();
-    assert!(kept.errors().is_empty(), "{start}: {:?}", kept.errors());
-    kept
-}
 
 /// A table of so many rows: `id` from 0, `b` NULL in each seventh row, `s` a text of it, `n` a number of it.
 fn fill(connection: &mut Connection, rows: usize) {

@@ -3,26 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "tests fail by panicking")]
 
-use furrow_engine::{Instance, InstanceConfig};
+#[path = "support/connection.rs"]
+mod connection;
+
+use connection::{connect, run};
 use furrow_scalar::display::write_value;
-use furrow_sql::{Connection, Kept, Server};
+use furrow_sql::{Connection, Kept};
 use furrow_types::Value;
-
-fn connect() -> Connection {
-    let config = InstanceConfig {
-        pool_pages: 4096,
-        ..InstanceConfig::default()
-    };
-    let server = Server::start(Instance::in_memory(config).unwrap()).unwrap();
-    server.connect().unwrap()
-}
-
-fn run(connection: &mut Connection, sql: &str) -> Kept {
-    let mut kept = Kept::default();
-    connection.execute(sql, &mut kept);
-    assert!(kept.errors().is_empty(), "{sql}: {:?}", kept.errors());
-    kept
-}
 
 fn fill(connection: &mut Connection, table: &str, rows: impl Iterator<Item = String>) {
     let rows: Vec<String> = rows.collect();

@@ -51,7 +51,7 @@ pub use rows::{
 };
 pub use schema::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
-    KeyColumnSpec, LockEscalation, ReferentialAction, TableSpec, check_name, same_name,
+    KeyColumnSpec, LockEscalation, ReferentialAction, TableSpec, check_name, repeated_name,
 };
 pub use session::{
     Followed, Granularity, LockHints, LockWait, LockWaiter, OpenStatement, ReadLock, ScanSpec,

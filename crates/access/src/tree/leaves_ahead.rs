@@ -79,7 +79,7 @@ impl LeavesAhead {
     fn keep_hints(&mut self, leaves: usize) {
         match self.frames.len().checked_sub(leaves) {
             Some(passed) => drop(self.frames.drain(..passed)),
-            // There are leaves between them that splits have made: it is not known where.
+            // Splits have made leaves between them, or the pool noted none: no hint has a known leaf.
             None => {
                 self.frames.clear();
                 self.frames.resize(leaves, FrameHint::NONE);
@@ -90,7 +90,7 @@ impl LeavesAhead {
 
     /// Whether it is time for a descent, which enters more leaves: many are still requested then.
     pub(super) fn is_used_up(&self) -> bool {
-        self.by_link + 1 >= self.window / 4
+        self.by_link + 1 >= RUN.max(self.window / 4)
     }
 
     /// Brings a leaf near that is some links away.

@@ -3,6 +3,7 @@
 use super::{ColumnSpec, ConstraintSpec, IndexSpec, KeyColumnSpec, TableSpec};
 use crate::error::{EngineError, refuse};
 use furrow_types::{Family, TypeId};
+use std::collections::HashSet;
 
 const MAX_NAME: usize = 128;
 /// Most columns of a table.
@@ -28,8 +29,14 @@ pub fn check_name(name: &str) -> Result<(), EngineError> {
 }
 
 /// Whether two names are the same under the database's collation.
-pub fn same_name(a: &str, b: &str) -> bool {
+pub(crate) fn same_name(a: &str, b: &str) -> bool {
     a == b || a.to_lowercase() == b.to_lowercase()
+}
+
+/// The first name that is the same as one before it.
+pub fn repeated_name<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let mut seen = HashSet::new();
+    names.find(|name| !seen.insert(name.to_lowercase()))
 }
 
 /// Checks a table to be created. Row sizes are checked when it is laid out.
@@ -47,17 +54,12 @@ pub(crate) fn check_table(spec: &TableSpec) -> Result<(), EngineError> {
     if let Some(column) = spec.columns.get(MAX_COLUMNS) {
         return Err(too_many_columns(&spec.name, &column.name));
     }
-    for (at, column) in spec.columns.iter().enumerate() {
+    for column in &spec.columns {
         check_column(&spec.name, column)?;
-        if spec
-            .columns
-            .iter()
-            .take(at)
-            .any(|c| same_name(&c.name, &column.name))
-        {
-            let args = [column.name.as_str().into(), spec.name.as_str().into()];
-            return Err(EngineError::refused(2705, &args));
-        }
+    }
+    if let Some(name) = repeated_name(spec.columns.iter().map(|c| c.name.as_str())) {
+        let args = [name.into(), spec.name.as_str().into()];
+        return Err(EngineError::refused(2705, &args));
     }
     if spec.columns.iter().filter(|c| c.identity.is_some()).count() > 1 {
         return Err(EngineError::refused(2744, &[spec.name.as_str().into()]));

@@ -20,8 +20,8 @@ pub use spec::{
 };
 
 pub(crate) use check::{
-    MAX_COLUMNS, MAX_KEY_BYTES, check_column, check_index, check_keys, check_table,
+    MAX_COLUMNS, MAX_KEY_BYTES, check_column, check_index, check_keys, check_table, same_name,
     too_many_columns,
 };
-pub use check::{check_name, same_name};
+pub use check::{check_name, repeated_name};
 pub(crate) use layout::{Locator, index_layout, table_layout};
