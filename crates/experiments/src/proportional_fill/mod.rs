@@ -42,6 +42,7 @@ use crate::workloads::inserts::{self, Inserts, Layout};
 use crate::workloads::load::{self, End, Job, Load, Work};
 use crate::workloads::place::{RunPlace, clear, failed, wrong};
 use furrow_io::Volume;
+use furrow_io::time::Moment;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::Forecast;
@@ -156,7 +157,7 @@ pub(crate) fn fill_up(session: &mut dyn Session) -> Result<u64, TargetError> {
         if free.scalar().is_none_or(|pages| pages.count() < 8) {
             return Ok(rows);
         }
-        rows += job.next(session, ROWS_AT_ONCE)?;
+        rows += job.next(session, ROWS_AT_ONCE, Moment::now())?;
     }
 }
 

@@ -12,7 +12,8 @@
 //! 3. A run counts only when the 12 consistency conditions hold after it, the tables hold what sessions
 //!    got, and what sessions asked for has the specified distributions. A run in which one of the first two
 //!    does not hold is not tried again: its files stay.
-//! 4. A user is a session with a thread of its own, whose stack is bounded ([`thread::STACK_BYTES`]).
+//! 4. A user is a session. Sessions share [`THREADS_PER_CPU`] threads for each processor, each with a bounded
+//!    stack ([`thread::STACK_BYTES`]); a session that waits for a thread is charged `THREADPOOL`.
 //!
 //! # How a run goes
 //! 1. *Prepare*, once: a database for each number of files; loaded, checked, detached.
@@ -36,7 +37,7 @@ use crate::plugin::{NOT_SQL_SERVER, Plugin, Start};
 use crate::targets::{DatabaseLayout, Embedded, Startup, Target, TargetError};
 use crate::workloads::attached::{attach_copies, detach};
 use crate::workloads::latched;
-use crate::workloads::load::{ASSUMED_SESSION_BYTES, Load, Work};
+use crate::workloads::load::{ASSUMED_SESSION_BYTES, Load, THREADS_PER_CPU, Work};
 use crate::workloads::order_entry::conditions::{self, Moment, Totals};
 use crate::workloads::order_entry::{self as order_entry, Asked, OrderEntry, Population};
 use crate::workloads::place::{RunPlace, clear, failed, wrong};
@@ -195,7 +196,7 @@ impl Users {
         let minutes = worked.seconds / 60.0;
         let new_orders = totals.next_orders.saturating_sub(before.next_orders);
         run.response = Some(new_orders as f64 / minutes);
-        run.commits_per_s = Some(worked.units as f64 / worked.seconds);
+        run.commits_per_s = Some(asked.commits() as f64 / worked.seconds);
         run.figures = figures_of(&run, &asked);
         section::keep(&mut run, &asked)?;
         Ok((run, asked))
@@ -379,9 +380,10 @@ impl Experiment for Users {
         let mut limits = vec![order_entry::DISCLAIMER.to_owned()];
         limits.extend(self.options.deviations());
         limits.push(format!(
-            "A user is a session with a thread of its own in the process of the engine, with a stack of {} \
-             KB at \
-             most; no network is in between.",
+            "A user is a session in the process of the engine; no network is in between. All users share \
+             at most {} threads, with stacks of {} KB at most: a user whose turn has not come waits for a \
+             thread (THREADPOOL), which is part of the latencies.",
+            THREADS_PER_CPU as usize * thread::available_cpus(),
             thread::STACK_BYTES >> 10
         ));
         limits.extend([latched::FEW_PROCESSORS, NOT_SQL_SERVER].map(str::to_owned));

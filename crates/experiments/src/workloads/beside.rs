@@ -83,7 +83,12 @@ impl Work for BusyRows {
 }
 
 impl Job for BusyRow {
-    fn next(&mut self, session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        _most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
         session.execute(self.update, std::slice::from_ref(&self.row))?;
         Ok(1)
     }
@@ -172,9 +177,14 @@ struct TimedJob {
 }
 
 impl Job for TimedJob {
-    fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        most: u64,
+        from: Moment,
+    ) -> Result<u64, TargetError> {
         self.shared.begin();
-        let done = self.job.next(session, most);
+        let done = self.job.next(session, most, from);
         if let Err(error) = &done {
             let mut first = self.shared.error.lock();
             first.get_or_insert_with(|| error.clone());
@@ -191,7 +201,12 @@ struct Asking {
 }
 
 impl Job for Asking {
-    fn next(&mut self, session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        _most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
         let reply = session.query(self.statement, &[])?;
         self.answers.lock().push(reply.rows);
         Ok(1)
@@ -213,7 +228,7 @@ fn work_as_user(
     ];
     while !shared.stop.load(Ordering::Relaxed) {
         let (begun, phase) = (Moment::now(), shared.phase.load(Ordering::Relaxed));
-        job.next(session, 1)?;
+        job.next(session, 1, begun)?;
         if let Some(of_phase) = latencies.get_mut(phase) {
             of_phase.saturating_record(begun.elapsed_us().max(1));
         }
@@ -409,7 +424,12 @@ mod tests {
     struct Looks(Arc<Shared>, Arc<Mutex<Vec<usize>>>);
 
     impl Job for Looks {
-        fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+        fn next(
+            &mut self,
+            _session: &mut dyn Session,
+            _most: u64,
+            _from: Moment,
+        ) -> Result<u64, TargetError> {
             self.1.lock().push(self.0.phase.load(Ordering::Relaxed));
             sleep(Duration::from_millis(2));
             Ok(1)
@@ -429,7 +449,12 @@ mod tests {
     }
 
     impl Job for Slow {
-        fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+        fn next(
+            &mut self,
+            _session: &mut dyn Session,
+            _most: u64,
+            _from: Moment,
+        ) -> Result<u64, TargetError> {
             sleep(Duration::from_millis(60));
             match self.is_broken {
                 true => Err(TargetError::other("broken")),
@@ -483,9 +508,9 @@ mod tests {
         let (mut first, mut second) = (job(), job());
         assert_eq!(phase(), UNCOUNTED, "sessions are being opened");
         let begun = Moment::now();
-        first.next(session.as_mut(), 1).unwrap();
+        first.next(session.as_mut(), 1, Moment::now()).unwrap();
         assert_eq!(phase(), BESIDE, "one has not run it yet");
-        second.next(session.as_mut(), 1).unwrap();
+        second.next(session.as_mut(), 1, Moment::now()).unwrap();
         let most_s = begun.elapsed_us() as f64 / 1e6;
         assert_eq!(phase(), UNCOUNTED, "counters are being read");
         assert_eq!(*seen.lock(), [BESIDE, BESIDE]);

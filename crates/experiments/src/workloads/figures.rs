@@ -1,6 +1,6 @@
 //! From counters before and after to the figures of a run.
 
-use super::load::{Look, TICK, Worked};
+use super::load::{Look, Queued, TICK, Worked};
 use crate::targets::{Counters, FileCounters, WaitCounters, volume_of};
 use furrow_lab::experiment::latency_of;
 use furrow_lab::results::{Event, FileIo, FileRole, LatchTotal, Run, Series, SpinTotal, WaitTotal};
@@ -183,6 +183,19 @@ fn events(looks: &[Look]) -> Vec<Event> {
     events
 }
 
+/// The waits of sessions that were free to work and had no thread: those of a server's connections for a
+/// worker.
+fn waits_for_threads(queued: Queued) -> Vec<WaitCounters> {
+    let waits = WaitCounters {
+        name: WaitType::ThreadPool.name().to_owned(),
+        count: queued.count,
+        total_us: queued.total_us,
+        max_us: queued.max_us,
+        signal_us: 0,
+    };
+    (queued.count > 0).then_some(waits).into_iter().collect()
+}
+
 /// Fills a run's figures, the response apart. `piece` is the word for what a latency is of: `commit`.
 pub fn fill(run: &mut Run, worked: &Worked, unit: &str, piece: &str, volumes: &[PathBuf]) {
     run.seconds = Some(worked.seconds);
@@ -190,12 +203,14 @@ pub fn fill(run: &mut Run, worked: &Worked, unit: &str, piece: &str, volumes: &[
     run.cpu_s = Some(worked.cpu_s);
     run.cpu_other_s = worked.cpu_other_s;
     run.paused_us = Some(worked.paused_us);
-    run.queued_us = (!worked.is_closed).then_some(worked.queued_us);
+    run.queued_us = (!worked.is_closed).then_some(worked.queued.total_us);
     run.latency = vec![latency_of(piece, &worked.latency, worked.is_closed)];
     let of_sessions = worked.waits.iter();
     let of_sessions: Vec<_> = of_sessions.map(|(old, new)| delta(old, new)).collect();
     let sessions = sum(&of_sessions);
-    run.waits = totals(&sessions);
+    let mut waits = vec![sessions.clone()];
+    waits.extend(worked.is_closed.then(|| waits_for_threads(worked.queued)));
+    run.waits = totals(&sum(&waits));
     run.series = series(&worked.looks, unit, 8192.0);
     run.events = events(&worked.looks);
     let (before, after) = (&worked.counters.0, &worked.counters.1);

@@ -2,6 +2,7 @@
 
 use super::load::{Job, Work};
 use crate::targets::{Session, StatementId, Target, TargetError, quoted};
+use furrow_io::time::Moment;
 
 /// One row of the published table takes one page.
 const PAGE_BYTES: u64 = 8192;
@@ -109,7 +110,12 @@ struct Inserter {
 }
 
 impl Job for Inserter {
-    fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
         let rows = self.rows.min(most).max(1);
         if rows == 1 {
             return session.execute(self.insert, &[]).map(|_| 1);

@@ -4,8 +4,12 @@
 //! scan. The load ends when all units are done ([`End::Units`]) or the time is over ([`End::Seconds`]). In a
 //! closed loop a session starts the next unit when the last one has ended. With [`Load::rate`] units are due
 //! at fixed times, and a latency counts from when its unit was due: what waits behind a stall is seen.
+//!
+//! A session has a thread of its own, or shares few threads with others ([`Work::takes_turns`]), as the
+//! connections of a server share its workers.
 
 mod observer;
+mod queue;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -20,11 +24,19 @@ use furrow_lab::experiment::{RunContext, StepError, new_histogram};
 use hdrhistogram::Histogram;
 use observer::{Observer, look_on};
 use parking_lot::{Condvar, Mutex};
-use session::{Ended, worker};
+use queue::{Queue, queues, threads_for};
+pub use session::Queued;
+use session::{Ended, Member};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::ScopedJoinHandle;
 
 /// Histograms of latency at most: more sessions share them, so that many sessions take no more memory.
 const MOST_HISTOGRAMS: u32 = 32;
+
+/// Threads of sessions that share them, for each processor. Most of them wait for locks and for the log. With
+/// more, what sessions use again and again (stacks, caches of the allocator) does not fit into the caches of
+/// the processors: docs/performance.md, "Order entry by sessions".
+pub(crate) const THREADS_PER_CPU: u32 = 12;
 
 /// Memory that a session is thought to take: the stack that it touches, its plans, its statistics.
 pub(crate) const ASSUMED_SESSION_BYTES: u64 = 1 << 20;
@@ -85,6 +97,12 @@ pub struct Load {
 pub trait Work: Sync {
     /// The part of one session; `place` counts from 0. Preparing statements belongs here.
     fn open(&self, place: u32, session: &mut dyn Session) -> Result<Box<dyn Job>, TargetError>;
+
+    /// Whether sessions can share threads: a piece of work leaves no transaction open, so that none of them
+    /// waits for a session that has no thread.
+    fn takes_turns(&self) -> bool {
+        false
+    }
 }
 
 /// What one session does.
@@ -95,8 +113,14 @@ pub trait Job: Send {
         Duration::ZERO
     }
 
-    /// Does the next piece of work, of at most `most` units; gives how many it did, 1 at least.
-    fn next(&mut self, session: &mut dyn Session, most: u64) -> Result<u64, TargetError>;
+    /// Does the next piece of work, of at most `most` units; gives how many it did, 1 at least. Its latency
+    /// counts from the moment `from`.
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        most: u64,
+        from: Moment,
+    ) -> Result<u64, TargetError>;
 }
 
 /// What the sessions did.
@@ -116,8 +140,9 @@ pub struct Worked {
     /// Microseconds that all sessions slept because the load asks for it: pauses, until a piece was due, or
     /// until the load ended where nothing more was due.
     pub paused_us: u64,
-    /// Microseconds from when each piece was due until its session began it; 0 without a rate.
-    pub queued_us: u64,
+    /// Pieces that waited from when they were due until they were begun: with a rate for their session,
+    /// without one for a thread.
+    pub queued: Queued,
     /// Waits of each session, during the load alone.
     pub waits: Vec<(Vec<WaitCounters>, Vec<WaitCounters>)>,
     /// Units of the least and the most served session at the moment the first one ended.
@@ -151,12 +176,11 @@ pub struct Look {
 
 struct Shared<'a> {
     load: &'a Load,
-    go: Mutex<bool>,
-    went: Condvar,
+    /// When the sessions began; `None` before.
+    start: Mutex<Option<Moment>>,
+    started: Condvar,
     stop: AtomicBool,
     cancel: &'a AtomicBool,
-    /// When it went, in microseconds of the clock of this process.
-    start: Mutex<Option<Moment>>,
     done: Vec<AtomicU64>,
     running: AtomicU64,
     failure: Mutex<Option<String>>,
@@ -166,16 +190,15 @@ struct Shared<'a> {
 }
 
 impl<'a> Shared<'a> {
-    fn new(load: &'a Load, cancel: &'a AtomicBool) -> Result<Shared<'a>, StepError> {
+    fn new(load: &'a Load, threads: u32, cancel: &'a AtomicBool) -> Result<Shared<'a>, StepError> {
         Ok(Shared {
             load,
-            go: Mutex::new(false),
-            went: Condvar::new(),
+            start: Mutex::new(None),
+            started: Condvar::new(),
             stop: AtomicBool::new(false),
             cancel,
-            start: Mutex::new(None),
             done: (0..load.sessions).map(|_| AtomicU64::new(0)).collect(),
-            running: AtomicU64::new(u64::from(load.sessions)),
+            running: AtomicU64::new(u64::from(threads)),
             failure: Mutex::new(None),
             latencies: histograms(load.sessions)?,
             first_end: Mutex::new(None),
@@ -190,17 +213,28 @@ impl<'a> Shared<'a> {
     }
 
     /// Lets the sessions begin.
-    fn go(&self) {
-        *self.go.lock() = true;
-        self.went.notify_all();
+    fn start(&self) -> Moment {
+        let now = Moment::now();
+        *self.start.lock() = Some(now);
+        self.started.notify_all();
+        now
     }
 
-    /// Hundreds of threads that looked again and again would keep the processors from starting the others.
-    fn wait_for_go(&self) {
-        let mut go = self.go.lock();
-        while !*go && !self.must_stop() {
-            self.went.wait_for(&mut go, Duration::from_millis(100));
+    /// When the sessions began; `None` if they are not to begin. Hundreds of threads that looked again and
+    /// again would keep the processors from starting the others.
+    fn wait_for_start(&self) -> Option<Moment> {
+        let mut start = self.start.lock();
+        while start.is_none() && !self.must_stop() {
+            self.started
+                .wait_for(&mut start, Duration::from_millis(100));
         }
+        *start
+    }
+
+    /// When a load of fixed time ends.
+    fn over(&self, start: Moment) -> Option<Moment> {
+        let seconds = self.load.end.seconds();
+        seconds.map(|seconds| start.after(Duration::from_secs_f64(seconds.max(0.0))))
     }
 
     fn must_stop(&self) -> bool {
@@ -232,33 +266,27 @@ pub fn run(
         .collect();
     let ids: Vec<u64> = sessions.iter().map(|(.., id)| *id).collect();
     let mut observer = Observer::new(target, load).map_err(failed)?;
-    let shared = &Shared::new(load, context.cancel_flag())?;
+    let threads = threads_for(load.sessions, work.takes_turns());
+    let shared = &Shared::new(load, threads, context.cancel_flag())?;
     let before = observer.counters().map_err(failed)?;
     let waits = read_waits(observer.session.as_mut(), &ids).map_err(failed)?;
     // Before the load begins: what it takes is counted from here.
     let first = observer.look().map_err(failed)?;
     let (cpu, ticks) = (process::cpu_times(), host::cpu_ticks());
-    let (ended, looks, start) = thread::scope(|scope| {
-        let mut handles = Vec::new();
-        for (place, (session, job, _)) in sessions.into_iter().enumerate() {
-            let body = move || worker(session, job, place, shared);
-            match thread::spawn_scoped(scope, format!("load {place}"), body) {
-                Ok(handle) => handles.push(handle),
-                Err(e) => {
-                    shared.fail(format!("cannot start a thread: {e}"));
-                    shared.running.fetch_sub(1, Ordering::Relaxed);
-                }
-            }
-        }
-        let start = Moment::now();
-        *shared.start.lock() = Some(start);
-        shared.go();
+    let members = sessions.into_iter().enumerate();
+    let members: Vec<Member> = members
+        .map(|(place, (session, job, _))| Member::new(session, job, place, shared))
+        .collect();
+    let queues = queues(members, threads);
+    let (looks, start) = thread::scope(|scope| {
+        let spawned = (0..threads).zip(queues.iter().cycle());
+        let spawned = spawned.map(|(number, queue)| spawn(scope, (number, queue), shared));
+        let threads: Vec<_> = spawned.flatten().collect();
+        let start = shared.start();
         let looks = look_on(&mut observer, shared, &cancels, (start, first), context);
-        let ended: Vec<Option<Ended>> = handles
-            .into_iter()
-            .map(|handle| handle.join().ok().flatten())
-            .collect();
-        (ended, looks, start)
+        // A thread that panicked has said so.
+        threads.into_iter().for_each(|thread| drop(thread.join()));
+        (looks, start)
     });
     if shared.cancel.load(Ordering::Relaxed) {
         return Err(StepError::Cancelled);
@@ -266,8 +294,8 @@ pub fn run(
     if let Some(text) = shared.failure.lock().take() {
         return Err(StepError::Failed(text));
     }
-    let ended: Option<Vec<Ended>> = ended.into_iter().collect();
-    let ended = ended.ok_or_else(|| StepError::Failed("a session of the load panicked".into()))?;
+    let ended: Vec<Ended> = queues.into_iter().flat_map(Queue::into_ended).collect();
+    debug_assert_eq!(ended.len(), load.sessions as usize, "every session ends");
     let mut worked = gather(&ended, shared, start)?;
     let real_s = start.elapsed_us() as f64 / 1e6;
     // What reading the counters costs is no part of the load.
@@ -283,6 +311,21 @@ pub fn run(
     worked.looks = looks;
     worked.counters = (before, after);
     Ok(worked)
+}
+
+/// Starts a thread; `None` if the system refuses, which ends the load.
+fn spawn<'scope>(
+    scope: &'scope std::thread::Scope<'scope, '_>,
+    (number, queue): (u32, &'scope Queue),
+    shared: &'scope Shared<'_>,
+) -> Option<ScopedJoinHandle<'scope, ()>> {
+    let body = move || queue.work(shared);
+    let spawned = thread::spawn_scoped(scope, format!("load {number}"), body);
+    let failed = |e| {
+        shared.fail(format!("cannot start a thread: {e}"));
+        shared.running.fetch_sub(1, Ordering::Relaxed);
+    };
+    spawned.map_err(failed).ok()
 }
 
 /// Processor seconds of other programs while the machine was busy to so many percent for so many seconds, of
@@ -352,7 +395,9 @@ fn gather(ended: &[Ended], shared: &Shared<'_>, start: Moment) -> Result<Worked,
         latency,
         is_closed: shared.load.rate.is_none(),
         paused_us: ended.iter().map(paused_us).sum(),
-        queued_us: ended.iter().map(|session| session.tally.queued_us).sum(),
+        queued: ended.iter().fold(Queued::default(), |all, session| {
+            all.with(session.tally.queued)
+        }),
         waits: Vec::new(),
         spread,
         looks: Vec::new(),

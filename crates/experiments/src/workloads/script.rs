@@ -2,6 +2,7 @@
 
 use super::load::{Job, Work};
 use crate::targets::{Session, StatementId, TargetError, batches};
+use furrow_io::time::Moment;
 
 /// What stands for the number of the session in a script, from 0.
 const SESSION: &str = "$(SESSION)";
@@ -30,7 +31,12 @@ impl Work for Script {
 struct Steps(Vec<(StatementId, u32)>);
 
 impl Job for Steps {
-    fn next(&mut self, session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        _most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
         for &(statement, times) in &self.0 {
             for _ in 0..times {
                 session.execute(statement, &[])?;

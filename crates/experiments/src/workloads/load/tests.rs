@@ -1,41 +1,20 @@
 //! Sessions without an engine: sleep, panics, shares.
 
-use super::session::{Tally, share_of, wait_until};
+use super::session::share_of;
 use super::*;
 use crate::targets::Value;
 use furrow_io::time::sleep;
+use std::sync::Arc;
 
-#[test]
-fn a_session_counts_how_long_it_slept_until_work_was_due() {
-    let load = Load {
+fn load_of(sessions: usize, end: End, rate: Option<f64>) -> Load {
+    Load {
         database: String::new(),
-        sessions: 1,
-        end: End::Seconds(3_600.0),
-        rate: Some(1.0),
+        sessions: u32::try_from(sessions).unwrap(),
+        end,
+        rate,
         unit: "rows",
         looks_at_extents: false,
-    };
-    let cancel = AtomicBool::new(false);
-    let shared = Shared::new(&load, &cancel).unwrap();
-    let now = Moment::now();
-    let over = Some(now.after(Duration::from_secs(3_600)));
-    let slept = |due: Moment| {
-        let mut tally = Tally::default();
-        let is_due = wait_until(due, over, &shared, &mut tally);
-        (is_due, tally.paused_us)
-    };
-    assert_eq!(
-        slept(now),
-        (true, 0),
-        "due already: the session did not sleep"
-    );
-    let (is_due, us) = slept(Moment::now().after(Duration::from_millis(5)));
-    assert!(is_due && us >= 5_000, "{us}");
-    // Nothing more is due before the load ends: the session leaves without sleeping.
-    let (is_due, us) = slept(now.after(Duration::from_secs(7_200)));
-    assert!(!is_due && us < 3_600_000_000, "{us}");
-    cancel.store(true, Ordering::Relaxed);
-    assert!(!slept(now).0);
+    }
 }
 
 struct Mute;
@@ -82,51 +61,145 @@ impl Job for Paced {
         self.0.pop().unwrap_or(Duration::ZERO)
     }
 
-    fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        _session: &mut dyn Session,
+        _most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
         sleep(Duration::from_millis(1));
         Ok(1)
     }
 }
 
-/// The sessions of these jobs, one after the other from the same start, as a whole.
-fn work_of(jobs: Vec<Paced>, end: End) -> Worked {
-    let load = Load {
-        database: String::new(),
-        sessions: jobs.len() as u32,
-        end,
-        rate: None,
-        unit: "rows",
-        looks_at_extents: false,
-    };
+/// The work of these jobs by so many threads.
+fn work_of(jobs: Vec<Box<dyn Job>>, threads: u32, load: &Load) -> Worked {
     let cancel = AtomicBool::new(false);
-    let shared = Shared::new(&load, &cancel).unwrap();
-    let start = Moment::now();
-    *shared.start.lock() = Some(start);
-    shared.go();
-    let ended = jobs.into_iter().enumerate();
-    let ended = ended.map(|(place, job)| worker(Box::new(Mute), Box::new(job), place, &shared));
-    let ended: Vec<Ended> = ended.map(Option::unwrap).collect();
-    gather(&ended, &shared, start).unwrap()
+    let shared = &Shared::new(load, threads, &cancel).unwrap();
+    let members = jobs.into_iter().enumerate();
+    let members = members.map(|(place, job)| Member::new(Box::new(Mute), job, place, shared));
+    let queues = queues(members.collect(), threads);
+    let start = thread::scope(|scope| {
+        for (number, queue) in (0..threads).zip(queues.iter().cycle()) {
+            let body = move || queue.work(shared);
+            thread::spawn_scoped(scope, format!("load {number}"), body).unwrap();
+        }
+        shared.start()
+    });
+    assert_eq!(shared.running.load(Ordering::Acquire), 0);
+    let ended: Vec<Ended> = queues.into_iter().flat_map(Queue::into_ended).collect();
+    assert_eq!(ended.len(), load.sessions as usize, "every session ends");
+    gather(&ended, shared, start).unwrap()
+}
+
+fn paced(jobs: Vec<Vec<Duration>>) -> Vec<Box<dyn Job>> {
+    let jobs = jobs.into_iter();
+    jobs.map(|pauses| Box::new(Paced(pauses)) as Box<dyn Job>)
+        .collect()
+}
+
+const LONG: Duration = Duration::from_secs(36_000);
+
+#[test]
+fn a_session_counts_how_long_it_rested_until_work_was_due() {
+    // Three pieces are due at 0, 20 and 40 ms; the one after them long after the end.
+    let load = load_of(
+        1,
+        End::Within {
+            seconds: 10.0,
+            units: 3,
+        },
+        Some(50.0),
+    );
+    let worked = work_of(paced(vec![Vec::new()]), 1, &load);
+    assert_eq!(worked.pieces, 3);
+    assert!((1_000..=40_000).contains(&worked.paused_us), "{worked:?}");
+    assert!(
+        worked.queued.count > 0,
+        "with a rate nothing is left out: {worked:?}"
+    );
+    // Nothing more is due before the load ends: the session leaves without sleeping.
+    let load = load_of(1, End::Seconds(3_600.0), Some(0.000_1));
+    let worked = work_of(paced(vec![Vec::new()]), 1, &load);
+    assert!(
+        worked.pieces == 1 && worked.seconds >= 3_600.0,
+        "{worked:?}"
+    );
+}
+
+#[test]
+fn sessions_that_share_threads_take_turns_and_wait_for_them() {
+    let load = load_of(12, End::Seconds(0.3), None);
+    let worked = work_of(paced(vec![Vec::new(); 12]), 3, &load);
+    // A piece takes a millisecond of one of three threads; every session gets the same share of them.
+    assert!((12..=900).contains(&worked.pieces), "{worked:?}");
+    assert!(worked.spread.1 - worked.spread.0 <= 2, "{worked:?}");
+    assert_eq!(worked.paused_us, 0);
+    // Nine of twelve sessions wait at any time, and a latency counts from the end of the piece before.
+    let waited_s = worked.queued.total_us as f64 / 1e6;
+    let all_s = 12.0 * worked.seconds;
+    assert!((0.4..=0.76).contains(&(waited_s / all_s)), "{worked:?}");
+    assert!(worked.latency.value_at_quantile(0.5) >= 3_500, "{worked:?}");
+    assert!(worked.queued.max_us >= 2_500, "{worked:?}");
+
+    // With a thread for each none waits.
+    let worked = work_of(
+        paced(vec![Vec::new(); 3]),
+        3,
+        &load_of(3, End::Units(9), None),
+    );
+    assert_eq!((worked.pieces, worked.queued), (9, Queued::default()));
+}
+
+/// Rests, and says when it begins its only piece.
+struct Noting(Option<Duration>, usize, Arc<Mutex<Vec<usize>>>);
+
+impl Job for Noting {
+    fn pause(&mut self) -> Duration {
+        self.0.take().unwrap_or(LONG)
+    }
+
+    fn next(
+        &mut self,
+        _session: &mut dyn Session,
+        _most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
+        self.2.lock().push(self.1);
+        Ok(1)
+    }
+}
+
+#[test]
+fn sessions_that_share_a_thread_begin_in_the_order_in_which_they_are_due() {
+    let begun = Arc::new(Mutex::new(Vec::new()));
+    let job = |place: usize| {
+        let rest = Duration::from_millis(50 - 10 * place as u64);
+        Box::new(Noting(Some(rest), place, Arc::clone(&begun))) as Box<dyn Job>
+    };
+    let load = load_of(5, End::Seconds(3_600.0), None);
+    let worked = work_of((0..5).map(job).collect(), 1, &load);
+    assert_eq!(*begun.lock(), [4, 3, 2, 1, 0]);
+    assert_eq!(worked.pieces, 5);
 }
 
 #[test]
 fn a_session_that_leaves_early_rests_until_the_planned_end_of_the_load() {
-    let long = Duration::from_secs(36_000);
-    let paced = |first_ms: u64| Paced(vec![long, Duration::from_millis(first_ms)]);
+    let first = |ms: u64| vec![LONG, Duration::from_millis(ms)];
     // The only session leaves long before the planned end; its rate is that of the whole time.
-    let one = work_of(vec![paced(50)], End::Seconds(3_600.0));
+    let load = load_of(1, End::Seconds(3_600.0), None);
+    let one = work_of(paced(vec![first(50)]), 1, &load);
     assert!(one.seconds >= 3_600.0 && one.pieces == 1, "{one:?}");
     let slept_us = 3_000_000_000..=(one.seconds * 1e6).round() as u64;
     assert!(slept_us.contains(&one.paused_us), "{one:?}");
     // Another one that has done its share does not end the load for it.
-    let jobs = vec![Paced(vec![long]), Paced(vec![Duration::from_millis(50)])];
-    let both = work_of(
-        jobs,
-        End::Within {
-            seconds: 3_600.0,
-            units: 2,
-        },
-    );
+    let end = End::Within {
+        seconds: 3_600.0,
+        units: 2,
+    };
+    let load = load_of(2, end, None);
+    let jobs = vec![vec![LONG], vec![Duration::from_millis(50)]];
+    let both = work_of(paced(jobs), 2, &load);
     assert!(both.seconds >= 3_600.0 && both.pieces == 1, "{both:?}");
     assert!(both.paused_us >= 3_000_000_000, "{both:?}");
     assert!(
@@ -134,14 +207,7 @@ fn a_session_that_leaves_early_rests_until_the_planned_end_of_the_load() {
         "{both:?}"
     );
     // Where all have done their share the load ends with the last one.
-    let jobs = vec![paced(5), paced(5)];
-    let done = work_of(
-        jobs,
-        End::Within {
-            seconds: 3_600.0,
-            units: 2,
-        },
-    );
+    let done = work_of(paced(vec![first(5), first(5)]), 1, &load);
     assert!(done.seconds < 3_600.0 && done.pieces == 2, "{done:?}");
 }
 
@@ -149,41 +215,45 @@ fn a_session_that_leaves_early_rests_until_the_planned_end_of_the_load() {
 struct Panics;
 
 impl Job for Panics {
-    fn next(&mut self, _session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        _session: &mut dyn Session,
+        _most: u64,
+        _from: Moment,
+    ) -> Result<u64, TargetError> {
         panic!("this job panics on purpose");
     }
 }
 
 #[test]
 fn a_session_that_panics_ends_the_load_and_is_named() {
-    let load = Load {
-        database: String::new(),
-        sessions: 2,
-        end: End::Seconds(0.2),
-        rate: None,
-        unit: "rows",
-        looks_at_extents: false,
-    };
-    let cancel = AtomicBool::new(false);
-    let shared = &Shared::new(&load, &cancel).unwrap();
-    *shared.start.lock() = Some(Moment::now());
-    shared.go();
-    let jobs: [Box<dyn Job>; 2] = [Box::new(Panics), Box::new(Paced(Vec::new()))];
-    let ended = thread::scope(|scope| {
-        let spawn = |(place, job)| {
-            let body = move || worker(Box::new(Mute), job, place, shared).is_some();
-            thread::spawn_scoped(scope, format!("load {place}"), body).unwrap()
-        };
-        let handles: Vec<_> = jobs.into_iter().enumerate().map(spawn).collect();
-        let joined = handles.into_iter().map(|handle| handle.join().ok());
-        joined.collect::<Vec<_>>()
-    });
-    assert_eq!(ended, [None, Some(true)]);
-    // The observer looks on until none is running.
-    assert_eq!(shared.running.load(Ordering::Acquire), 0);
-    assert!(shared.must_stop(), "the others end with it");
-    let failure = shared.failure.lock().take();
-    assert_eq!(failure.as_deref(), Some("a session of the load panicked"));
+    for threads in [2, 3] {
+        let load = load_of(3, End::Seconds(3_600.0), None);
+        let cancel = AtomicBool::new(false);
+        let shared = &Shared::new(&load, threads, &cancel).unwrap();
+        let mut jobs = paced(vec![Vec::new(); 2]);
+        jobs.insert(1, Box::new(Panics));
+        let members = jobs.into_iter().enumerate();
+        let members = members.map(|(place, job)| Member::new(Box::new(Mute), job, place, shared));
+        let queue = &Queue::new(members.collect());
+        let ended = thread::scope(|scope| {
+            let spawn = |number| {
+                let body = move || queue.work(shared);
+                thread::spawn_scoped(scope, format!("load {number}"), body).unwrap()
+            };
+            let handles: Vec<_> = (0..threads).map(spawn).collect();
+            shared.start();
+            let joined = handles.into_iter().map(|handle| handle.join().is_ok());
+            joined.collect::<Vec<_>>()
+        });
+        let panicked = ended.iter().filter(|is_ok| !**is_ok).count();
+        assert_eq!(panicked, 1, "the other threads end with it: {ended:?}");
+        // The observer looks on until none is running.
+        assert_eq!(shared.running.load(Ordering::Acquire), 0);
+        assert!(shared.must_stop());
+        let failure = shared.failure.lock().take();
+        assert_eq!(failure.as_deref(), Some("a session of the load panicked"));
+    }
 }
 
 #[test]

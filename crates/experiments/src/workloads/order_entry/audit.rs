@@ -60,6 +60,12 @@ fn mix_reach(sessions: u32, share: f64) -> f64 {
 }
 
 impl Asked {
+    /// Transactions that changed rows and committed. A delivery commits each district by itself.
+    pub(crate) fn commits(&self) -> u64 {
+        let [_, payments, ..] = self.transactions;
+        self.new_orders + payments + self.delivered
+    }
+
     /// Transactions of a kind.
     pub(crate) fn of(&self, kind: Kind) -> u64 {
         self.transactions.get(kind as usize).copied().unwrap_or(0)
@@ -328,6 +334,14 @@ mod tests {
             }
         }
         asked
+    }
+
+    #[test]
+    fn a_delivery_commits_each_district_and_a_rolled_back_order_nothing() {
+        let asked = asked(1, 20);
+        // 160 decks of 10 new orders, 10 payments, one delivery and two transactions that only read.
+        assert!(asked.rolled_back > 0);
+        assert_eq!(asked.commits(), 1600 - asked.rolled_back + 1600 + 10 * 160);
     }
 
     #[test]

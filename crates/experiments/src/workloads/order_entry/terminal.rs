@@ -139,6 +139,11 @@ impl Work for OrderEntry {
             ledger: Arc::clone(&self.ledger),
         }))
     }
+
+    /// Each transaction begins and ends within a piece.
+    fn takes_turns(&self) -> bool {
+        true
+    }
 }
 
 struct Terminal {
@@ -163,10 +168,14 @@ impl Job for Terminal {
         Duration::from_secs_f64(pause_s)
     }
 
-    fn next(&mut self, session: &mut dyn Session, _most: u64) -> Result<u64, TargetError> {
+    fn next(
+        &mut self,
+        session: &mut dyn Session,
+        _most: u64,
+        from: Moment,
+    ) -> Result<u64, TargetError> {
         let request = self.next.take().unwrap_or_else(|| self.requests.next());
         let warehouse = self.requests.warehouse;
-        let begun = Moment::now();
         // A delivery has committed some of its transactions: its form runs the victim again, and that alone.
         let is_one = request.kind() != Kind::Delivery;
         let mut deadlocks = 0;
@@ -178,7 +187,7 @@ impl Job for Terminal {
                 other => break other?,
             }
         };
-        let us = begun.elapsed_us().max(1);
+        let us = from.elapsed_us().max(1);
         self.last = Some(request.kind());
         let mut ledger = self.ledger.lock();
         ledger

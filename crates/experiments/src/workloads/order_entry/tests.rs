@@ -73,7 +73,8 @@ fn run(
             let mut session = session_in(target, "oe").unwrap();
             let mut job = work.open(place, session.as_mut()).unwrap();
             let body = move || {
-                (0..2 * DECK).for_each(|_| assert_eq!(job.next(session.as_mut(), 1), Ok(1)));
+                (0..2 * DECK)
+                    .for_each(|_| assert_eq!(job.next(session.as_mut(), 1, Clock::now()), Ok(1)));
             };
             thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
         }
@@ -336,7 +337,7 @@ fn the_conditions_hold_after_a_restore_of_backups_taken_under_the_load() {
             let stop = &stop;
             let body = move || {
                 while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(job.next(session.as_mut(), 1), Ok(1));
+                    assert_eq!(job.next(session.as_mut(), 1, Clock::now()), Ok(1));
                 }
             };
             thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
