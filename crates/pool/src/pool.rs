@@ -34,6 +34,9 @@ use furrow_observe::files::IoKind;
 use std::fmt;
 use std::sync::Arc;
 
+/// The pages that a scan has requested in advance are at most this part of the pool.
+const READ_AHEAD_PART: usize = 4;
+
 /// The buffer pool of an instance. See the crate's header essay.
 pub struct Pool {
     core: Arc<Core>,
@@ -273,6 +276,12 @@ impl Pool {
     /// the pool is lent.
     pub fn borrow_frames(&self, frames: usize) -> FrameLoan<'_> {
         self.core.loans.lend(frames)
+    }
+
+    /// How many of `most` pages a scan may have requested in advance: those of a small pool would be removed
+    /// before the scan comes to them.
+    pub fn read_ahead(&self, most: usize) -> usize {
+        most.min((self.core.frames.len() / READ_AHEAD_PART).max(1))
     }
 
     /// Requests pages to be read in the background. A hint; a later fetch of the page returns the error, if

@@ -457,3 +457,37 @@ fn merge_and_insert_exec_keep_their_rows_in_files_where_they_find_no_room() {
         assert!(after > before, "{statement}: {before} files, then {after}");
     }
 }
+
+#[test]
+fn a_scan_in_the_smallest_pool_reads_each_page_once() {
+    let config = InstanceConfig {
+        pool_pages: 512,
+        ..InstanceConfig::default()
+    };
+    let server = Server::start(Instance::in_memory(config).unwrap()).unwrap();
+    let mut connection = server.connect().unwrap();
+    let mut number = |sql: &str| run(&mut connection, sql);
+    number("CREATE DATABASE s");
+    number("USE s");
+    // A row a page.
+    let rows = "SELECT TOP 3000 ROW_NUMBER() OVER (ORDER BY a.name), 'x' \
+                FROM sys.all_columns a, sys.all_columns b";
+    number("CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, v CHAR(5000) NOT NULL)");
+    number("CREATE TABLE h (id BIGINT NOT NULL, v CHAR(5000) NOT NULL)");
+    number(&format!("INSERT t {rows}"));
+    number("INSERT h SELECT * FROM t");
+    let pages_read =
+        "SELECT SUM(num_of_bytes_read) / 8192 FROM sys.dm_io_virtual_file_stats(DB_ID(), 1)";
+    for (sql, expected) in [
+        ("SELECT COUNT(*) FROM t", 3000),
+        ("SELECT SUM(id) FROM t", 4_501_500),
+        ("SELECT SUM(id) FROM h", 4_501_500),
+    ] {
+        number("CHECKPOINT; DBCC DROPCLEANBUFFERS WITH NO_INFOMSGS");
+        let before = number(pages_read).unwrap();
+        assert_eq!(number(&format!("{sql} OPTION (MAXDOP 1)")), Some(expected));
+        let read = number(pages_read).unwrap() - before;
+        // The upper pages and some of the catalog come on top.
+        assert!((3000..3600).contains(&read), "{sql}: {read} pages");
+    }
+}

@@ -321,7 +321,9 @@ impl HeapScan {
     fn next_page(&mut self, heap: &Heap) -> Result<Option<PageId>, AccessError> {
         while !self.lanes.is_empty() {
             self.turn %= self.lanes.len();
-            let window = (READ_AHEAD / self.lanes.len()).max(2 * RUN);
+            let lanes = self.lanes.len();
+            let all = lanes * (READ_AHEAD / lanes).max(2 * RUN);
+            let window = (heap.store().pool().read_ahead(all) / lanes).max(RUN);
             let Some(lane) = self.lanes.get_mut(self.turn) else {
                 continue;
             };

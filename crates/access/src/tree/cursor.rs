@@ -11,6 +11,7 @@
 
 use super::handle::Tree;
 use super::leaves_ahead::LeavesAhead;
+use super::links::{MOST_TRIES, are_too_many, astray, is_right_of};
 use super::node::damaged;
 use super::resting_place::Resting;
 use super::side::Side;
@@ -434,14 +435,20 @@ impl TreeScan {
         };
         let mut slot = tree.rows_before(&leaf, 0, &key, side)?;
         // The place may be behind the last row of this leaf, or leaves may be empty: go right, hand over
-        // hand.
+        // hand. Links that lead back would never end.
+        let mut steps = 0;
         while slot >= Page::new(&leaf).slot_count() {
             let next = Page::new(&leaf).next();
             if next.is_none() {
                 return Ok(None);
             }
+            let left = leaf;
             leaf = self.neighbour(tree, next, InPlace::No)?;
             slot = tree.rows_before(&leaf, 0, &key, side)?;
+            steps += 1;
+            if are_too_many(tree, steps) || (slot > 0 && !is_right_of(tree, &left, &leaf)?) {
+                return Err(astray(&leaf));
+            }
         }
         Ok(Some((leaf, slot)))
     }
@@ -504,11 +511,13 @@ impl TreeScan {
             Bound::Included(key) => (key.clone(), Side::Behind),
             Bound::Excluded(key) => (key.clone(), Side::Before),
         };
-        loop {
+        for _ in 0..MOST_TRIES {
             if let Some(found) = self.last_leaf_before(tree, &key, side)? {
                 return Ok(found);
             }
         }
+        let leaf = tree.leaf_at(&key, side, Sh, None)?;
+        Err(astray(&leaf))
     }
 
     /// The last leaf that has rows before the place, and how many; none at all: the first leaf and 0. `None`
@@ -520,7 +529,9 @@ impl TreeScan {
         side: Side,
     ) -> Result<Option<(PageRead<'t>, u16)>, AccessError> {
         let mut leaf = tree.leaf_at(key, side, Sh, None)?;
-        loop {
+        let mut steps = 0;
+        while !are_too_many(tree, steps) {
+            steps += 1;
             let end = tree.rows_before(&leaf, 0, key, side)?;
             let prev = Page::new(&leaf).prev();
             if end > 0 || prev.is_none() {
@@ -531,6 +542,7 @@ impl TreeScan {
                 None => return Ok(None),
             }
         }
+        Err(astray(&leaf))
     }
 
     /// From a leaf to its left neighbour. Latches go from left to right: if the left one is not free at once,
@@ -682,8 +694,31 @@ impl TreeScan {
                 Direction::Forward => slot - 1,
                 Direction::Backward => slot + 1,
             };
-            self.from = Bound::Excluded(tree.key_at(leaf, last)?);
+            self.continue_behind(tree, leaf, last)?;
         }
+        Ok(())
+    }
+
+    /// The scan continues behind this row. Its place goes one way only, so that links which lead back end it.
+    fn continue_behind(
+        &mut self,
+        tree: &Tree,
+        leaf: &PageRead<'_>,
+        slot: u16,
+    ) -> Result<(), AccessError> {
+        let key = tree.key_at(leaf, slot)?;
+        // A tree at rest may be ordered by a collation that is not known here.
+        if let (Bound::Excluded(before), false) = (&self.from, tree.shape().at_rest) {
+            let order = tree.shape().compare_keys(before, &key);
+            let is_back = match self.direction {
+                Direction::Forward => order.is_gt(),
+                Direction::Backward => order.is_lt(),
+            };
+            if is_back {
+                return Err(astray(leaf));
+            }
+        }
+        self.from = Bound::Excluded(key);
         Ok(())
     }
 
@@ -724,7 +759,7 @@ impl TreeScan {
             Direction::Forward => slots.end - 1,
             Direction::Backward => slots.start,
         };
-        self.from = Bound::Excluded(tree.key_at(leaf, last)?);
+        self.continue_behind(tree, leaf, last)?;
         if self.direction == Direction::Forward || tree.shape().at_rest {
             self.behind = Some((leaf.key().page, Page::new(leaf).lsn()));
         }

@@ -57,6 +57,8 @@ impl LeavesAhead {
             .and_then(|p| self.leaves.iter().rposition(|&leaf| leaf == p));
         let first = asked.map_or(0, |at| at + 1);
         self.keep_hints(first);
+        let store = tree.store();
+        self.window = store.pool().read_ahead(self.window);
         let end = self.leaves.len().min(self.window);
         // Less than a run is read only at the end of the entries of the parents.
         let runs = match end < self.window {
@@ -68,7 +70,6 @@ impl LeavesAhead {
             return Ok(());
         }
         self.window = (self.window * 2).min(READ_AHEAD);
-        let store = tree.store();
         let keys: Vec<PageKey> = wanted.iter().map(|&p| store.key(p)).collect();
         store.pool().prefetch_noting(&keys, &mut self.frames)?;
         self.asked_up_to = wanted.last().copied();

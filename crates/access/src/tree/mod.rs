@@ -36,6 +36,7 @@ mod handle;
 mod insert;
 mod ints;
 mod leaves_ahead;
+mod links;
 mod node;
 mod recent;
 mod remove;

@@ -13,6 +13,7 @@
 use super::cursor::{Bound, Direction, RowCheck, Step, TreeScan, Visitor};
 use super::descend::{Ahead, READ_AHEAD};
 use super::handle::Tree;
+use super::links::astray;
 use super::node::damaged;
 use super::resting_place::Above;
 use super::side::Side;
@@ -192,7 +193,7 @@ impl TreeScan {
             let view = Page::new(&leaf);
             self.resting.leaves += 1;
             if !tree.shape().is_leaf(view) || self.resting.leaves > tree.parts.space.all_pages() {
-                return Err(damaged(&leaf, "the links of its level lead astray"));
+                return Err(astray(&leaf));
             }
             self.ask_ahead(tree)?;
             let rows = view.slot_count();
@@ -223,7 +224,8 @@ impl TreeScan {
         }
         let mut wanted = Ahead::new();
         while let Some((page, slot)) = self.resting.above {
-            let most = READ_AHEAD.saturating_sub(wanted.len());
+            let most = tree.store().pool().read_ahead(READ_AHEAD);
+            let most = most.saturating_sub(wanted.len());
             if most == 0 {
                 break;
             }
