@@ -1,11 +1,10 @@
 //! The one function that changes pages.
 
 use super::kinds::{Change, ChangeError};
-use super::rows::RowList;
 use crate::bytes::put;
 use crate::maps::{set_bits, set_pfs};
 use crate::page::LSN;
-use crate::{Bitmap, PAGE_SIZE, Page, PageBuf, PageError, PageMut, SLOT_SIZE};
+use crate::{Bitmap, PAGE_SIZE, Page, PageBuf, PageMut};
 
 /// Applies a change. On an error the page's live content is as before; `m_lsn` never changes.
 pub fn apply(change: &Change<'_>, page: &mut PageBuf) -> Result<(), ChangeError> {
@@ -15,7 +14,7 @@ pub fn apply(change: &Change<'_>, page: &mut PageBuf) -> Result<(), ChangeError>
         Change::InsertRow { slot, bytes } => PageMut::new(page).insert(slot, bytes)?,
         Change::RemoveRow { slot } => PageMut::new(page).remove(slot)?,
         Change::RemoveRows { from, count } => PageMut::new(page).remove_range(from, count)?,
-        Change::LoadRows(rows) => load_rows(page, rows)?,
+        Change::LoadRows(rows) => PageMut::new(page).append_all(rows.iter())?,
         Change::ReplaceRow { slot, bytes } => PageMut::new(page).replace(slot, bytes)?,
         Change::PatchRow {
             slot,
@@ -62,30 +61,6 @@ pub fn apply(change: &Change<'_>, page: &mut PageBuf) -> Result<(), ChangeError>
             }
         }
         Change::Image { head, tail } => restore_image(page, head, tail)?,
-    }
-    Ok(())
-}
-
-/// Appends all records or none.
-fn load_rows(page: &mut PageBuf, rows: RowList<'_>) -> Result<(), ChangeError> {
-    let view = Page::new(page);
-    let needed: usize = rows
-        .iter()
-        .map(|row| view.room_of(row.len()) + SLOT_SIZE)
-        .sum();
-    let free = view.free_count();
-    if needed > usize::from(free) {
-        let needed = u16::try_from(needed).unwrap_or(u16::MAX);
-        return Err(PageError::NoRoom { needed, free }.into());
-    }
-    let before = view.slot_count();
-    for row in rows.iter() {
-        let mut page = PageMut::new(page);
-        if let Err(error) = page.append(row) {
-            let loaded = page.as_page().slot_count().saturating_sub(before);
-            page.remove_range(before, loaded)?;
-            return Err(error.into());
-        }
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ impl<'a> RowList<'a> {
     }
 
     /// The records in order.
-    pub fn iter(self) -> impl Iterator<Item = &'a [u8]> {
+    pub fn iter(self) -> impl Iterator<Item = &'a [u8]> + Clone {
         let mut rest = self.bytes;
         std::iter::from_fn(move || {
             let len = usize::from(u16_at(rest, 0)?);

@@ -40,6 +40,39 @@ impl PageMut<'_> {
         self.insert(self.as_page().slot_count(), record)
     }
 
+    /// Appends records behind the last slot, all or none.
+    pub fn append_all<'r>(
+        &mut self,
+        records: impl Iterator<Item = &'r [u8]> + Clone,
+    ) -> Result<(), PageError> {
+        let page = self.as_page();
+        let (first, free) = (page.slot_count(), page.free_count());
+        let (mut slot, mut room) = (first, 0);
+        for record in records.clone() {
+            self.check_record(slot, record)?;
+            room += page.room_of(record.len());
+            slot = slot.saturating_add(1);
+        }
+        let slots = SLOT_SIZE * usize::from(slot - first);
+        let left = usize::from(free).checked_sub(room + slots);
+        let left = left.ok_or(PageError::NoRoom {
+            needed: u16::try_from(room + slots).unwrap_or(u16::MAX),
+            free,
+        })?;
+        let mut offset = self.place_for(room, slots, left)?;
+        for (slot, record) in (first..).zip(records) {
+            if !put(self.bytes_mut(), offset, record) {
+                return Err(PageError::BadRecord { slot });
+            }
+            self.set_slot(slot, offset)?;
+            offset += self.as_page().room_of(record.len());
+        }
+        self.set_free_data(offset as u16);
+        self.set_free_count(left as u16);
+        self.set_slot_count(slot);
+        Ok(())
+    }
+
     /// Removes a record and its slot; the slots behind it move down by one (index pages).
     pub fn remove(&mut self, slot: u16) -> Result<(), PageError> {
         self.remove_range(slot, 1)
@@ -252,8 +285,21 @@ impl PageMut<'_> {
             needed: needed as u16,
             free,
         })?;
+        let offset = self.place_for(room, SLOT_SIZE * usize::from(new_slots), left)?;
+        if !put(self.bytes_mut(), offset, record) {
+            return Err(PageError::BadRecord { slot });
+        }
+        self.set_free_data((offset + room) as u16);
+        self.set_free_count(left as u16);
+        Ok(offset)
+    }
+
+    /// Where new records of so many bytes begin, beside so many bytes of new slots; `left` is free behind
+    /// that. Moves records together if it must.
+    fn place_for(&mut self, room: usize, slots: usize, left: usize) -> Result<usize, PageError> {
+        let page = self.as_page();
         let array_start = page.slot_array_start().ok_or(page.header_error())?;
-        let limit = array_start - SLOT_SIZE * usize::from(new_slots);
+        let limit = array_start.checked_sub(slots).ok_or(page.header_error())?;
         let mut offset = self.behind_records();
         if left > BODY_SIZE || offset < HEADER_SIZE || offset > array_start {
             return Err(page.header_error());
@@ -264,11 +310,6 @@ impl PageMut<'_> {
                 return Err(self.as_page().header_error());
             }
         }
-        if !put(self.bytes_mut(), offset, record) {
-            return Err(PageError::BadRecord { slot });
-        }
-        self.set_free_data((offset + room) as u16);
-        self.set_free_count(left as u16);
         Ok(offset)
     }
 

@@ -4,6 +4,7 @@ use super::frame::{DATA_HEADER_SIZE, FORWARDING_STUB_SIZE, VERSION_TAG_SIZE};
 use super::status::{RecordKind, Status};
 use super::view::{BACK_POINTER, BACK_POINTER_SIZE};
 use crate::RowId;
+use crate::bytes::put;
 
 const COMPLEX: u16 = 0x8000;
 
@@ -70,13 +71,15 @@ impl<'a> RecordBuilder<'a> {
 }
 
 /// Appends a record's header, for `fixed_len` bytes of fixed columns to follow.
+#[inline]
 pub(crate) fn put_header(kind: RecordKind, fixed_len: usize, out: &mut Vec<u8>) {
-    out.push(Status::new(kind, 0).0);
-    if !matches!(kind, RecordKind::Index | RecordKind::GhostIndex) {
-        out.push(0);
-        let fixed_end = u16::try_from(fixed_len + DATA_HEADER_SIZE).unwrap_or(u16::MAX);
-        out.extend_from_slice(&fixed_end.to_le_bytes());
+    let status = Status::new(kind, 0).0;
+    if matches!(kind, RecordKind::Index | RecordKind::GhostIndex) {
+        return out.push(status);
     }
+    let fixed_end = u16::try_from(fixed_len + DATA_HEADER_SIZE).unwrap_or(u16::MAX);
+    let [low, high] = fixed_end.to_le_bytes();
+    out.extend_from_slice(&[status, 0, low, high]);
 }
 
 /// What follows the fixed columns.
@@ -90,35 +93,57 @@ pub(crate) struct Tail<'a, V> {
 
 impl<'a, V> Tail<'_, V>
 where
-    V: ExactSizeIterator<Item = VarColumn<'a>> + DoubleEndedIterator + Clone,
+    V: Iterator<Item = VarColumn<'a>> + Clone,
 {
     /// Completes the record whose header and fixed columns `out` has from `start` on. Gives the
     /// record's length, or `None` with the record removed where it is too long.
     pub(crate) fn put(self, start: usize, out: &mut Vec<u8>) -> Option<usize> {
-        let kept = self
-            .vars
-            .clone()
-            .rposition(|var| !var.bytes.is_empty() || var.complex);
-        let kept = kept.map_or(0, |last| last + 1);
-        let has_vars = kept > 0 || self.forwarded_from.is_some();
-        let mut parts = 0;
-        for (present, part) in [
-            (self.columns > 0, Status::NULL_BITMAP),
-            (has_vars, Status::VARIABLE),
-            (self.version_tag.is_some(), Status::VERSION_TAG),
-        ] {
-            parts |= if present { part } else { 0 };
+        let (mut kept, mut bytes) = (0, 0);
+        for (at, var) in self.vars.clone().enumerate() {
+            bytes += var.bytes.len();
+            kept = match var.bytes.is_empty() && !var.complex {
+                true => kept,
+                false => at + 1,
+            };
         }
-        if let Some(status) = out.get_mut(start) {
+        let count = kept + usize::from(self.forwarded_from.is_some());
+        let bitmap_bytes = match self.columns {
+            0 => 0,
+            columns => 2 + usize::from(columns).div_ceil(8),
+        };
+        let ends_bytes = if count > 0 { 2 + 2 * count } else { 0 };
+        let (bitmap, ends) = (out.len() - start, out.len() - start + bitmap_bytes);
+        out.resize(start + ends + ends_bytes, 0);
+        let record = out.get_mut(start..).unwrap_or_default();
+        let mut parts = 0;
+        if self.columns > 0 {
+            parts |= Status::NULL_BITMAP;
+            let given = self.null_bitmap.get(..bitmap_bytes - 2);
+            let _inside = put(record, bitmap, &self.columns.to_le_bytes())
+                && put(record, bitmap + 2, given.unwrap_or(self.null_bitmap));
+        }
+        if count > 0 {
+            parts |= Status::VARIABLE;
+            self.put_ends(kept, (ends, ends_bytes), record);
+        }
+        if self.version_tag.is_some() {
+            parts |= Status::VERSION_TAG;
+        }
+        if let Some(status) = record.first_mut() {
             *status |= parts;
         }
-        if self.columns > 0 {
-            out.extend_from_slice(&self.columns.to_le_bytes());
-            let given = self.null_bitmap.iter().copied().chain(std::iter::repeat(0));
-            out.extend(given.take(usize::from(self.columns).div_ceil(8)));
+        debug_assert_eq!(
+            out.len(),
+            start + ends + ends_bytes,
+            "the bytes come behind"
+        );
+        out.reserve(bytes);
+        for var in self.vars.take(kept) {
+            out.extend_from_slice(var.bytes);
         }
-        if has_vars {
-            self.put_vars(kept, start, out);
+        if let Some(stub) = self.forwarded_from {
+            out.extend_from_slice(&BACK_POINTER.to_le_bytes());
+            out.extend_from_slice(&stub.to_bytes());
         }
         if let Some(tag) = &self.version_tag {
             out.extend_from_slice(tag);
@@ -131,25 +156,26 @@ where
         Some(len)
     }
 
-    fn put_vars(&self, kept: usize, start: usize, out: &mut Vec<u8>) {
+    /// Puts the number of variable columns, and where each of them ends.
+    #[inline]
+    fn put_ends(&self, kept: usize, (at, size): (usize, usize), record: &mut [u8]) {
         let count = kept + usize::from(self.forwarded_from.is_some());
-        out.extend_from_slice(&(count as u16).to_le_bytes());
-        let mut end = out.len() - start + 2 * count;
+        let mut place = record.get_mut(at..).unwrap_or_default();
+        let mut put_next = |number: u16| {
+            if let Some((next, rest)) = std::mem::take(&mut place).split_first_chunk_mut() {
+                *next = number.to_le_bytes();
+                place = rest;
+            }
+        };
+        put_next(count as u16);
+        let mut end = at + size;
         for var in self.vars.clone().take(kept) {
             end += var.bytes.len();
             let flag = if var.complex { COMPLEX } else { 0 };
-            out.extend_from_slice(&(end as u16 | flag).to_le_bytes());
+            put_next(end as u16 | flag);
         }
         if self.forwarded_from.is_some() {
-            end += BACK_POINTER_SIZE;
-            out.extend_from_slice(&(end as u16 | COMPLEX).to_le_bytes());
-        }
-        for var in self.vars.clone().take(kept) {
-            out.extend_from_slice(var.bytes);
-        }
-        if let Some(stub) = self.forwarded_from {
-            out.extend_from_slice(&BACK_POINTER.to_le_bytes());
-            out.extend_from_slice(&stub.to_bytes());
+            put_next((end + BACK_POINTER_SIZE) as u16 | COMPLEX);
         }
     }
 }

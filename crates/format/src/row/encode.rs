@@ -145,6 +145,7 @@ fn put_null(form: RowForm, column: &ColumnLayout, nulls: &mut [u8]) -> Result<()
 }
 
 /// Checks a value, and places it if its column is fixed.
+#[inline]
 fn put_value(
     column: &ColumnLayout,
     value: &[u8],
@@ -154,7 +155,7 @@ fn put_value(
     let ColumnLayout {
         column_id, max_len, ..
     } = *column;
-    let wrong = RowError::ValueLength {
+    let wrong = || RowError::ValueLength {
         column_id,
         max_len,
         actual: value.len(),
@@ -164,11 +165,11 @@ fn put_value(
         Place::Fixed(_) if value.len() != column.fixed_len() => false,
         Place::Fixed(offset) if column.kind == TypeId::Bit => {
             let set = u8::from(value.first().is_some_and(|&byte| byte != 0));
-            let byte = row.get_mut(usize::from(offset)).ok_or(wrong)?;
+            let byte = row.get_mut(usize::from(offset)).ok_or_else(wrong)?;
             *byte |= set << column.bit_pos;
             true
         }
         Place::Fixed(offset) => put(row, usize::from(offset), value),
     };
-    if placed { Ok(()) } else { Err(wrong) }
+    if placed { Ok(()) } else { Err(wrong()) }
 }
