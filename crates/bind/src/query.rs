@@ -1,8 +1,9 @@
 //! Queries: common table expressions, set operations, ORDER BY of them.
 
+use super::assign::Assign;
 use super::expr::operands;
 use super::scope::{Binder, Level};
-use super::select::{Assign, Ordering};
+use super::select::Ordering;
 use super::{Bound, shift};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::sink::ResultColumn;
@@ -17,17 +18,26 @@ use furrow_types::{TypeId, Value};
 /// A query that can be run.
 #[derive(Debug)]
 pub struct BoundQuery {
-    /// What gives the rows.
+    /// What gives the rows. Their values are those of `columns`, or what `assigns` computes its values from.
     pub plan: Plan,
     /// The columns of the result.
     pub columns: Vec<ResultColumn>,
-    /// What SELECT @x = ... sets, a column each.
+    /// What SELECT @x = ... sets, in the order of its list. A query within another one has none.
     pub assigns: Vec<Assign>,
     /// How many of the last columns are only for the statement that changes rows through the query.
     pub(crate) hidden: usize,
 }
 
 impl BoundQuery {
+    pub(super) fn of(plan: Plan, columns: Vec<ResultColumn>, assigns: Vec<Assign>) -> BoundQuery {
+        BoundQuery {
+            plan,
+            columns,
+            assigns,
+            hidden: 0,
+        }
+    }
+
     /// Whether a column is NULL as written, which takes any type; an int until then. NULL that was cast to
     /// another type keeps it.
     pub fn is_null(&self, at: usize) -> bool {

@@ -1,5 +1,6 @@
 //! One SELECT: where, grouping, the list, order, top.
 
+use super::assign::{assigned, assigns_in_turn};
 use super::from::{Node, conjuncts};
 use super::group::{self, Grouped, Groups, group_plan};
 use super::layout::{Columns, Layout, Placed, narrowed};
@@ -32,13 +33,6 @@ pub struct Ordering<'q> {
     pub(crate) fetch: Option<&'q Written>,
 }
 
-/// A variable that SELECT sets.
-#[derive(Debug, Clone)]
-pub struct Assign {
-    /// Its place in the scope.
-    pub variable: usize,
-}
-
 /// What a SELECT is bound for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
@@ -54,7 +48,8 @@ enum Role {
 struct Item {
     name: String,
     bound: Bound,
-    assign: Option<Assign>,
+    /// The place of the variable that the entry sets.
+    assign: Option<usize>,
 }
 
 /// A key of ORDER BY.
@@ -369,8 +364,8 @@ impl Binder<'_> {
             width,
             ..
         } = parts;
-        let assigns: Vec<Assign> = items.iter().filter_map(|i| i.assign.clone()).collect();
-        if !assigns.is_empty() && assigns.len() != items.len() {
+        let variables: Vec<usize> = items.iter().filter_map(|i| i.assign).collect();
+        if !variables.is_empty() && variables.len() != items.len() {
             return refuse(141, &[]);
         }
         let columns: Vec<ResultColumn> = items.iter().map(Item::column).collect();
@@ -415,14 +410,15 @@ impl Binder<'_> {
             };
             plan = topped(plan, top, order);
             plan = self.limited(plan, ordering)?;
+            if assigns_in_turn(&variables, &exprs) {
+                let assigns = assigned(&variables, exprs);
+                return Ok(BoundQuery::of(plan, columns, assigns));
+            }
             plan = Plan::Project(Box::new(plan), exprs);
         }
-        Ok(BoundQuery {
-            plan,
-            columns,
-            assigns,
-            hidden: 0,
-        })
+        let of_list = (0..variables.len()).map(Expr::Column);
+        let assigns = assigned(&variables, of_list);
+        Ok(BoundQuery::of(plan, columns, assigns))
     }
 
     /// Binds a list of values with their names: what OUTPUT puts out.
@@ -484,7 +480,7 @@ impl Binder<'_> {
         Ok(Item {
             name: String::new(),
             bound: Bound::of(expr, to),
-            assign: Some(Assign { variable }),
+            assign: Some(variable),
         })
     }
 

@@ -31,6 +31,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         HAVING clause or a select list, and the column being aggregated is an outer reference.";
     157 15 1 "An aggregate may not appear in the set list of an UPDATE statement.";
     164 15 1 "Each GROUP BY expression must contain at least one column that is not an outer reference.";
+    194 15 1 "A SELECT INTO statement cannot contain a SELECT statement that assigns values to a variable.";
     205 16 1 "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of \
         expressions in their target lists.";
     209 16 1 "Ambiguous column name '%.*ls'.";
