@@ -29,6 +29,7 @@ mod access;
 mod assign;
 mod bound_function;
 mod cond;
+mod constancy;
 mod cost;
 mod cte;
 mod expr;

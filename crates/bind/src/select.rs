@@ -5,7 +5,7 @@ use super::from::{Node, conjuncts};
 use super::group::{self, Grouped, Groups, group_plan};
 use super::layout::{Columns, Layout, Placed, narrowed};
 use super::place::filtered;
-use super::query::{BoundQuery, Nested, named, output_column};
+use super::query::{BoundQuery, Nested, OrderKey};
 use super::scope::{AGGREGATES, Binder, Level, Source, WINDOWS};
 use super::shift::map_columns;
 use super::spool::WherePart;
@@ -18,9 +18,7 @@ use furrow_exec::sort::{SortKey, SortPlan, TopPlan};
 use furrow_exec::visit::Part;
 use furrow_exec::window::{WindowCall, WindowPlan};
 use furrow_exec::{Cond, Expr, Plan};
-use furrow_tsql::ast::expr::{
-    AssignOp, Condition, ConditionKind, Expr as Written, ExprKind, Literal,
-};
+use furrow_tsql::ast::expr::{AssignOp, Condition, ConditionKind, Expr as Written, ExprKind};
 use furrow_tsql::ast::query::{OrderItem, Select, SelectItem, Top};
 use furrow_types::{Family, TypeId, Value};
 use std::sync::Arc;
@@ -52,13 +50,6 @@ struct Item {
     assign: Option<usize>,
 }
 
-/// A key of ORDER BY.
-struct OrderKey {
-    sort: SortKey,
-    /// The place of the entry of the select list that the key names, by alias or by number.
-    item: Option<usize>,
-}
-
 impl Item {
     /// The same column, with NULL for its value.
     fn without_value(&self) -> Item {
@@ -80,6 +71,14 @@ impl Item {
             nullable: self.bound.nullable,
         }
     }
+}
+
+/// The names and values of a select list.
+fn listed(items: &[Item]) -> Vec<(&str, &Bound)> {
+    let entries = items.iter();
+    entries
+        .map(|item| (item.name.as_str(), &item.bound))
+        .collect()
 }
 
 /// Most elements of a select list, those of `*` included.
@@ -147,7 +146,7 @@ impl Binder<'_> {
         self.level().windows = windows;
         let order = match role {
             Role::Existence => Vec::new(),
-            Role::Rows | Role::UpdatableView => self.order_keys(ordering.by, &items)?,
+            Role::Rows | Role::UpdatableView => self.order_keys(ordering.by, &listed(&items))?,
         };
         let hidden = match role {
             Role::UpdatableView => self.with_row(&mut items)?,
@@ -264,7 +263,7 @@ impl Binder<'_> {
             }
             of_star.resize(items.len(), is_star);
         }
-        let mut order = self.order_keys(ordering.by, &items)?;
+        let mut order = self.order_keys(ordering.by, &listed(&items))?;
         let level = self.level();
         let calls = level.aggregates.replace(Vec::new()).unwrap_or_default();
         level.windows = Some(Vec::new());
@@ -528,46 +527,6 @@ impl Binder<'_> {
             (false, None) => super::expr::custom(263, 16, "Must specify table to select from."),
             _ => Ok(()),
         }
-    }
-
-    fn order_keys(&mut self, by: &[OrderItem], items: &[Item]) -> Result<Vec<OrderKey>> {
-        let columns: Vec<ResultColumn> = items
-            .iter()
-            .map(|i| ResultColumn {
-                name: i.name.clone(),
-                data_type: i.bound.data_type,
-                nullable: true,
-            })
-            .collect();
-        let mut keys = Vec::new();
-        for item in by {
-            let of_list = match &item.expr.kind {
-                ExprKind::Literal(Literal::Integer(_)) => Some(output_column(item, &columns)?),
-                ExprKind::Column(name) if name.parts.len() == 1 => named(name.name(), &columns)?,
-                _ => None,
-            };
-            let bound = match of_list.and_then(|at| items.get(at)) {
-                Some(item) => item.bound.clone(),
-                None => self.expr(&item.expr)?,
-            };
-            let id = bound.data_type.id;
-            if id == TypeId::Xml {
-                return refuse(305, &[]);
-            }
-            if id.family() == Family::Lob {
-                return refuse(306, &[]);
-            }
-            let sort = SortKey {
-                expr: bound.expr,
-                data_type: bound.data_type,
-                descending: item.descending,
-            };
-            keys.push(OrderKey {
-                sort,
-                item: of_list,
-            });
-        }
-        Ok(keys)
     }
 
     /// TOP, which goes neither WITH TIES without an order nor with OFFSET.
