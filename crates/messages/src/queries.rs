@@ -99,6 +99,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     4406 16 1 "Update or insert of view or function '%.*ls' failed because it contains a derived or constant \
         field.";
     4413 16 1 "Could not use view or function '%.*ls' because of binding errors.";
+    4429 16 1 "View or function '%.*ls' contains a self-reference. Views or functions cannot reference \
+        themselves directly or indirectly.";
     4502 16 1 "View or function '%.*ls' has more column names specified than columns defined.";
     5308 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer \
         indices as ORDER BY clause expressions.";

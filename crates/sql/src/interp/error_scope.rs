@@ -54,6 +54,7 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 4199
             | 4403
             | 4406
+            | 4429
             | 4502
             | 5373
             | 6809
