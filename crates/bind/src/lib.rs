@@ -26,8 +26,10 @@
 //! Unknown names, types that do not fit, clauses that are missing here (40514): `SqlError`.
 
 mod access;
+mod assign;
 mod bound_function;
 mod cond;
+mod constancy;
 mod cost;
 mod cte;
 mod expr;

@@ -1,8 +1,10 @@
 //! Queries: common table expressions, set operations, ORDER BY of them.
 
+use super::assign::Assign;
+use super::constancy::Constancy;
 use super::expr::operands;
-use super::scope::{Binder, Level};
-use super::select::{Assign, Ordering};
+use super::scope::{AGGREGATES, Binder, Level};
+use super::select::Ordering;
 use super::{Bound, shift};
 use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::sink::ResultColumn;
@@ -10,24 +12,33 @@ use furrow_exec::set::{SetKind, SetPlan};
 use furrow_exec::sort::{SortKey, SortPlan, TopPlan};
 use furrow_exec::{Expr, Plan};
 use furrow_scalar::types;
-use furrow_tsql::ast::expr::{ExprKind, Literal};
+use furrow_tsql::ast::expr::{Expr as Written, ExprKind, Literal};
 use furrow_tsql::ast::query::{OrderItem, Query, QueryBody, QueryHint, SetOp};
-use furrow_types::{TypeId, Value};
+use furrow_types::{Family, TypeId, Value};
 
 /// A query that can be run.
 #[derive(Debug)]
 pub struct BoundQuery {
-    /// What gives the rows.
+    /// What gives the rows. Their values are those of `columns`, or what `assigns` computes its values from.
     pub plan: Plan,
     /// The columns of the result.
     pub columns: Vec<ResultColumn>,
-    /// What SELECT @x = ... sets, a column each.
+    /// What SELECT @x = ... sets, in the order of its list. A query within another one has none.
     pub assigns: Vec<Assign>,
     /// How many of the last columns are only for the statement that changes rows through the query.
     pub(crate) hidden: usize,
 }
 
 impl BoundQuery {
+    pub(super) fn of(plan: Plan, columns: Vec<ResultColumn>, assigns: Vec<Assign>) -> BoundQuery {
+        BoundQuery {
+            plan,
+            columns,
+            assigns,
+            hidden: 0,
+        }
+    }
+
     /// Whether a column is NULL as written, which takes any type; an int until then. NULL that was cast to
     /// another type keeps it.
     pub fn is_null(&self, at: usize) -> bool {
@@ -42,6 +53,27 @@ impl BoundQuery {
 
 /// A query and what it takes from the row around it.
 pub(crate) type Nested = (BoundQuery, Vec<(usize, Expr)>);
+
+/// A key of ORDER BY.
+pub(super) struct OrderKey {
+    pub(super) sort: SortKey,
+    /// The place of the entry of the select list that the key names, by alias or by number.
+    pub(super) item: Option<usize>,
+}
+
+impl OrderKey {
+    /// Whether both name one entry of the select list, or one column.
+    fn is_same_column(&self, other: &OrderKey) -> bool {
+        match (self.item, other.item) {
+            (Some(at), Some(other)) => at == other,
+            _ => {
+                let of_source = |at: &usize| *at < AGGREGATES;
+                matches!(&self.sort.expr, Expr::Column(at) if of_source(at))
+                    && self.sort.expr == other.sort.expr
+            }
+        }
+    }
+}
 
 impl Binder<'_> {
     /// Binds a query that stands by itself.
@@ -272,11 +304,14 @@ impl Binder<'_> {
     ) -> Result<Plan> {
         let mut plan = plan;
         if !ordering.by.is_empty() {
-            let mut keys = Vec::new();
+            let mut keys: Vec<SortKey> = Vec::new();
             for item in ordering.by {
                 let at = output_column(item, columns)?;
                 let data_type = columns.get(at).map(|c| c.data_type);
                 let Some(data_type) = data_type else { continue };
+                if keys.iter().any(|key| key.expr == Expr::Column(at)) {
+                    return refuse(169, &[]);
+                }
                 keys.push(SortKey {
                     expr: Expr::Column(at),
                     data_type,
@@ -290,6 +325,60 @@ impl Binder<'_> {
             }));
         }
         self.limited(plan, ordering)
+    }
+
+    /// Binds the keys of ORDER BY. A number is a position in the select list (108). A name is that of an
+    /// entry of the list, and if none has it, that of a column. No two keys are the same (169).
+    pub(super) fn order_keys(
+        &mut self,
+        by: &[OrderItem],
+        list: &[(&str, &Bound)],
+    ) -> Result<Vec<OrderKey>> {
+        let columns: Vec<ResultColumn> = list
+            .iter()
+            .map(|(name, bound)| ResultColumn {
+                name: (*name).to_owned(),
+                data_type: bound.data_type,
+                nullable: true,
+            })
+            .collect();
+        let mut keys: Vec<OrderKey> = Vec::new();
+        for (number, item) in (1_u64..).zip(by) {
+            let of_list = match &item.expr.kind {
+                ExprKind::Literal(Literal::Integer(_)) => Some(output_column(item, &columns)?),
+                ExprKind::Column(name) if name.parts.len() == 1 => named(name.name(), &columns)?,
+                _ => None,
+            };
+            let bound = match of_list.and_then(|at| list.get(at)) {
+                Some((_, bound)) => (*bound).clone(),
+                None => {
+                    let bound = self.expr(&item.expr)?;
+                    check_key(&item.expr, number)?;
+                    bound
+                }
+            };
+            let id = bound.data_type.id;
+            if id == TypeId::Xml {
+                return refuse(305, &[]);
+            }
+            if id.family() == Family::Lob {
+                return refuse(306, &[]);
+            }
+            let sort = SortKey {
+                expr: bound.expr,
+                data_type: bound.data_type,
+                descending: item.descending,
+            };
+            let key = OrderKey {
+                sort,
+                item: of_list,
+            };
+            if keys.iter().any(|before| before.is_same_column(&key)) {
+                return refuse(169, &[]);
+            }
+            keys.push(key);
+        }
+        Ok(keys)
     }
 
     /// OFFSET and FETCH.
@@ -307,6 +396,16 @@ impl Binder<'_> {
             offset: offset.map(|b| b.expr),
             is_fetch: true,
         })))
+    }
+}
+
+/// A key of ORDER BY that names no entry of the select list is not computed from constants alone (408), or
+/// from variables and constants (1008).
+fn check_key(written: &Written, number: u64) -> Result<()> {
+    match Constancy::of(written) {
+        Constancy::Constant => refuse(408, &[number.into()]),
+        Constancy::OfVariables => refuse(1008, &[number.into()]),
+        Constancy::Other => Ok(()),
     }
 }
 

@@ -5,7 +5,7 @@
 //! 2. A name that begins with `#` or `@` is looked up in `tempdb`.
 //! 3. A name of one part is looked up in the schema of the module that it is written in, then in `dbo`. In a
 //!    batch, and in a text that EXEC or `sp_executesql` runs, only `dbo` is searched.
-//! 4. Names in a view are looked up in the database of the view.
+//! 4. Names in a view are looked up in the database of the view. A temporary table there is refused (4508).
 
 use super::from::shown;
 use super::scope::{Binder, CteDef};
@@ -177,6 +177,7 @@ impl Binder<'_> {
         };
         let session = self.cx.sessions.of_table(&db, &inner)?;
         match session.table_in(DEFAULT_SCHEMA, &inner) {
+            Ok(_) if self.home.is_some() => refuse(4508, &[]),
             Ok(table) => {
                 self.basis.table(db.id(), &table);
                 Ok(Resolved::Table(db, table))

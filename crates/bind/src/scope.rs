@@ -117,8 +117,10 @@ pub struct Binder<'c> {
     pub(crate) next_frame: usize,
     /// Where the view that is being bound is: names in it are looked up there.
     pub home: Option<Home>,
-    /// Views within views that are being bound.
-    pub views: usize,
+    /// Views within views that are being bound, by database and object.
+    pub views: Vec<(u16, i32)>,
+    /// The view that gets the definition that is being bound.
+    pub altered: Option<(u16, i32)>,
     /// The source whose rows the statement changes, until it is bound.
     pub target: Option<SourceNode>,
     /// The place of that source among the sources of the statement, once it is bound.
@@ -219,7 +221,8 @@ impl<'c> Binder<'c> {
             ctes: Vec::new(),
             next_frame: 0,
             home: None,
-            views: 0,
+            views: Vec::new(),
+            altered: None,
             target: None,
             target_at: None,
             updatable_view: None,

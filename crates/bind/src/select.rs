@@ -1,10 +1,11 @@
 //! One SELECT: where, grouping, the list, order, top.
 
+use super::assign::{assigned, assigns_in_turn};
 use super::from::{Node, conjuncts};
 use super::group::{self, Grouped, Groups, group_plan};
 use super::layout::{Columns, Layout, Placed, narrowed};
 use super::place::filtered;
-use super::query::{BoundQuery, Nested, named, output_column};
+use super::query::{BoundQuery, Nested, OrderKey};
 use super::scope::{AGGREGATES, Binder, Level, Source, WINDOWS};
 use super::shift::map_columns;
 use super::spool::WherePart;
@@ -17,9 +18,7 @@ use furrow_exec::sort::{SortKey, SortPlan, TopPlan};
 use furrow_exec::visit::Part;
 use furrow_exec::window::{WindowCall, WindowPlan};
 use furrow_exec::{Cond, Expr, Plan};
-use furrow_tsql::ast::expr::{
-    AssignOp, Condition, ConditionKind, Expr as Written, ExprKind, Literal,
-};
+use furrow_tsql::ast::expr::{AssignOp, Condition, ConditionKind, Expr as Written, ExprKind};
 use furrow_tsql::ast::query::{OrderItem, Select, SelectItem, Top};
 use furrow_types::{Family, TypeId, Value};
 use std::sync::Arc;
@@ -30,13 +29,6 @@ pub struct Ordering<'q> {
     pub by: &'q [OrderItem],
     pub offset: Option<&'q Written>,
     pub(crate) fetch: Option<&'q Written>,
-}
-
-/// A variable that SELECT sets.
-#[derive(Debug, Clone)]
-pub struct Assign {
-    /// Its place in the scope.
-    pub variable: usize,
 }
 
 /// What a SELECT is bound for.
@@ -54,14 +46,8 @@ enum Role {
 struct Item {
     name: String,
     bound: Bound,
-    assign: Option<Assign>,
-}
-
-/// A key of ORDER BY.
-struct OrderKey {
-    sort: SortKey,
-    /// The place of the entry of the select list that the key names, by alias or by number.
-    item: Option<usize>,
+    /// The place of the variable that the entry sets.
+    assign: Option<usize>,
 }
 
 impl Item {
@@ -85,6 +71,14 @@ impl Item {
             nullable: self.bound.nullable,
         }
     }
+}
+
+/// The names and values of a select list.
+fn listed(items: &[Item]) -> Vec<(&str, &Bound)> {
+    let entries = items.iter();
+    entries
+        .map(|item| (item.name.as_str(), &item.bound))
+        .collect()
 }
 
 /// Most elements of a select list, those of `*` included.
@@ -152,7 +146,7 @@ impl Binder<'_> {
         self.level().windows = windows;
         let order = match role {
             Role::Existence => Vec::new(),
-            Role::Rows | Role::UpdatableView => self.order_keys(ordering.by, &items)?,
+            Role::Rows | Role::UpdatableView => self.order_keys(ordering.by, &listed(&items))?,
         };
         let hidden = match role {
             Role::UpdatableView => self.with_row(&mut items)?,
@@ -269,7 +263,7 @@ impl Binder<'_> {
             }
             of_star.resize(items.len(), is_star);
         }
-        let mut order = self.order_keys(ordering.by, &items)?;
+        let mut order = self.order_keys(ordering.by, &listed(&items))?;
         let level = self.level();
         let calls = level.aggregates.replace(Vec::new()).unwrap_or_default();
         level.windows = Some(Vec::new());
@@ -369,8 +363,8 @@ impl Binder<'_> {
             width,
             ..
         } = parts;
-        let assigns: Vec<Assign> = items.iter().filter_map(|i| i.assign.clone()).collect();
-        if !assigns.is_empty() && assigns.len() != items.len() {
+        let variables: Vec<usize> = items.iter().filter_map(|i| i.assign).collect();
+        if !variables.is_empty() && variables.len() != items.len() {
             return refuse(141, &[]);
         }
         let columns: Vec<ResultColumn> = items.iter().map(Item::column).collect();
@@ -415,14 +409,15 @@ impl Binder<'_> {
             };
             plan = topped(plan, top, order);
             plan = self.limited(plan, ordering)?;
+            if assigns_in_turn(&variables, &exprs) {
+                let assigns = assigned(&variables, exprs);
+                return Ok(BoundQuery::of(plan, columns, assigns));
+            }
             plan = Plan::Project(Box::new(plan), exprs);
         }
-        Ok(BoundQuery {
-            plan,
-            columns,
-            assigns,
-            hidden: 0,
-        })
+        let of_list = (0..variables.len()).map(Expr::Column);
+        let assigns = assigned(&variables, of_list);
+        Ok(BoundQuery::of(plan, columns, assigns))
     }
 
     /// Binds a list of values with their names: what OUTPUT puts out.
@@ -484,7 +479,7 @@ impl Binder<'_> {
         Ok(Item {
             name: String::new(),
             bound: Bound::of(expr, to),
-            assign: Some(Assign { variable }),
+            assign: Some(variable),
         })
     }
 
@@ -532,46 +527,6 @@ impl Binder<'_> {
             (false, None) => super::expr::custom(263, 16, "Must specify table to select from."),
             _ => Ok(()),
         }
-    }
-
-    fn order_keys(&mut self, by: &[OrderItem], items: &[Item]) -> Result<Vec<OrderKey>> {
-        let columns: Vec<ResultColumn> = items
-            .iter()
-            .map(|i| ResultColumn {
-                name: i.name.clone(),
-                data_type: i.bound.data_type,
-                nullable: true,
-            })
-            .collect();
-        let mut keys = Vec::new();
-        for item in by {
-            let of_list = match &item.expr.kind {
-                ExprKind::Literal(Literal::Integer(_)) => Some(output_column(item, &columns)?),
-                ExprKind::Column(name) if name.parts.len() == 1 => named(name.name(), &columns)?,
-                _ => None,
-            };
-            let bound = match of_list.and_then(|at| items.get(at)) {
-                Some(item) => item.bound.clone(),
-                None => self.expr(&item.expr)?,
-            };
-            let id = bound.data_type.id;
-            if id == TypeId::Xml {
-                return refuse(305, &[]);
-            }
-            if id.family() == Family::Lob {
-                return refuse(306, &[]);
-            }
-            let sort = SortKey {
-                expr: bound.expr,
-                data_type: bound.data_type,
-                descending: item.descending,
-            };
-            keys.push(OrderKey {
-                sort,
-                item: of_list,
-            });
-        }
-        Ok(keys)
     }
 
     /// TOP, which goes neither WITH TIES without an order nor with OFFSET.

@@ -6,8 +6,9 @@
 //!    value is cut after ALTER COLUMN.
 //! 2. Stored names belong to the columns of the query by position. Columns that the query has besides,
 //!    because a `*` in it has become longer, stay without a name: nothing finds them.
-//! 3. A query with fewer columns than are stored is refused (4502).
-//! 4. A view without stored columns, which an older version created, has the columns of its query.
+//! 3. A view that reads itself, also through other views, is refused (4429).
+//! 4. A query with fewer columns than are stored is refused (4502).
+//! 5. A view without stored columns, which an older version created, has the columns of its query.
 
 use super::from::{give_names, shown};
 use super::query::BoundQuery;
@@ -18,7 +19,7 @@ use furrow_context::sink::ResultColumn;
 use furrow_engine::{ColumnSpec, Database, Module, repeated_name};
 use furrow_messages::Message;
 use furrow_tsql::ast::Statement;
-use furrow_tsql::ast::module::View;
+use furrow_tsql::ast::module::{ModuleAction, View};
 use furrow_tsql::ast::name::ObjectName;
 use std::sync::Arc;
 
@@ -60,7 +61,11 @@ impl Binder<'_> {
         name: &ObjectName,
         bind: impl FnOnce(&mut Self) -> Result<T>,
     ) -> Result<T> {
-        if self.views >= NESTING {
+        let this = (db.id().0, view.id().0);
+        if self.views.contains(&this) || self.altered == Some(this) {
+            return refuse(4429, &[view.name().into()]);
+        }
+        if self.views.len() >= NESTING {
             return refuse(217, &[NESTING.into()]);
         }
         let ctes = std::mem::take(&mut self.ctes);
@@ -68,13 +73,13 @@ impl Binder<'_> {
             db,
             schema: view.schema().to_owned(),
         });
-        self.views += 1;
+        self.views.push(this);
         let bound = bind(self);
-        self.views -= 1;
+        self.views.pop();
         (self.ctes, self.home) = (ctes, home);
-        bound.map_err(|error| match self.views {
-            0 => unusable(error, name),
-            _ => error,
+        bound.map_err(|error| match self.views.is_empty() {
+            true => unusable(error, name),
+            false => error,
         })
     }
 
@@ -92,9 +97,15 @@ impl Binder<'_> {
     }
 
     /// The columns that are stored for a view with this definition: each has a name (4511, 8158, 8159) of its
-    /// own (4506), and there are not too many (4505). The view is in this database and schema.
+    /// own (4506), and there are not too many (4505). The view is in this database and schema, and its query
+    /// does not read the view itself (4429).
     pub fn view_columns(&mut self, home: Home, written: &View) -> Result<Vec<ColumnSpec>> {
         let view = written.name.name();
+        if written.action != ModuleAction::Create {
+            let session = self.cx.sessions.of(&home.db)?;
+            let old = session.module(&home.schema, view);
+            self.altered = old.map(|old| (home.db.id().0, old.id().0));
+        }
         self.home = Some(home);
         self.hints(&written.query.options)?;
         self.define(&written.query.ctes)?;

@@ -1,5 +1,6 @@
 //! Window functions: `f(..) OVER (PARTITION BY .. ORDER BY .. ROWS ..)`.
 
+use super::constancy::Constancy;
 use super::scope::{Binder, WINDOWS};
 use super::select::scan_in_order;
 use super::{Bound, shift};
@@ -120,7 +121,7 @@ impl Binder<'_> {
             if let ExprKind::Literal(furrow_tsql::ast::expr::Literal::Integer(_)) = &by.expr.kind {
                 return refuse(5308, &[]);
             }
-            if let ExprKind::Literal(_) = &by.expr.kind {
+            if Constancy::of(&by.expr) == Constancy::Constant {
                 return refuse(5309, &[]);
             }
             order.push(self.window_key(&by.expr, by.descending)?);

@@ -353,11 +353,16 @@ impl Activity {
         self.state.lock().settings = settings;
     }
 
-    /// A batch begins.
-    pub fn begin(&self, text: &str) -> Meter {
-        self.task.rearm();
+    /// A batch begins; `rearm` resets the cancellation of the connection's engine sessions.
+    ///
+    /// [`Activity::cancel`] marks the task and the sessions under the lock that this function holds: a
+    /// cancellation ends either nothing of this batch, or all of it. A cancellation by KILL may be one of
+    /// those that this function resets, so the caller looks at [`Activity::is_killed`] after it.
+    pub fn begin(&self, text: &str, rearm: impl FnOnce()) -> Meter {
         let began = Reading::now();
         let mut state = self.state.lock();
+        self.task.rearm();
+        rearm();
         state.running = true;
         state.last_start = began.wall;
         state.text.clear();
@@ -435,12 +440,12 @@ impl Activity {
         self.task.is_cancelled()
     }
 
-    /// Ends the batch under way at its next row or wait.
+    /// Ends the batch under way at its next row or wait. It does not end the rollback of a killed connection.
     pub fn cancel(&self) {
-        self.task.cancel();
-        let cancellers = self.state.lock().cancellers.clone();
-        for canceller in cancellers {
-            canceller.cancel();
+        let state = self.state.lock();
+        if !self.retired.load(Ordering::SeqCst) {
+            self.task.cancel();
+            state.cancellers.iter().for_each(Canceller::cancel);
         }
     }
 
@@ -466,11 +471,14 @@ impl Activity {
         let Some(mut context) = context.as_ref().and_then(|c| c.try_lock()) else {
             return;
         };
+        let state = self.state.lock();
         if self.retired.swap(true, Ordering::SeqCst) {
             return;
         }
-        self.rolling_back.store(true, Ordering::Relaxed);
         self.task.rearm();
+        // No cancellation marks the task from now on.
+        drop(state);
+        self.rolling_back.store(true, Ordering::Relaxed);
         context.retire();
         self.rolling_back.store(false, Ordering::Relaxed);
         self.open_transactions.store(0, Ordering::Relaxed);

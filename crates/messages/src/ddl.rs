@@ -49,6 +49,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     4505 16 1 "CREATE VIEW failed because column '%.*ls' in view '%.*ls' exceeds the maximum of %d columns.";
     4506 16 1 "Column names in each view or function must be unique. Column name '%.*ls' in view or function \
         '%.*ls' is specified more than once.";
+    4508 16 1 "Views or functions are not allowed on temporary tables. Table names that begin with '#' \
+        denote temporary tables.";
     4511 16 1 "Create View or Function failed because no column name was specified for column %d.";
     4701 16 1 "Cannot find the object \"%.*ls\" because it does not exist or you do not have permissions.";
     4712 16 1 "Cannot truncate table '%.*ls' because it is being referenced by a FOREIGN KEY constraint.";

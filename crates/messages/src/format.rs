@@ -189,7 +189,7 @@ fn parse_marker(text: &str) -> Option<(Marker, &str)> {
     let letter = rest
         .chars()
         .next()
-        .filter(|letter| "dsuxXpc".contains(*letter))?;
+        .filter(|letter| "disuxXpc".contains(*letter))?;
     marker.letter = letter;
     Some((marker, &rest[1..]))
 }

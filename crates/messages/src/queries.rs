@@ -31,6 +31,9 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         HAVING clause or a select list, and the column being aggregated is an outer reference.";
     157 15 1 "An aggregate may not appear in the set list of an UPDATE statement.";
     164 15 1 "Each GROUP BY expression must contain at least one column that is not an outer reference.";
+    169 15 1 "A column has been specified more than once in the order by list. Columns in the order by list \
+        must be unique.";
+    194 15 1 "A SELECT INTO statement cannot contain a SELECT statement that assigns values to a variable.";
     205 16 1 "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of \
         expressions in their target lists.";
     209 16 1 "Ambiguous column name '%.*ls'.";
@@ -52,6 +55,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     308 16 1 "Index '%.*ls' on table '%.*ls' (specified in the FROM clause) does not exist.";
     310 15 1 "The value %d specified for the MAXRECURSION option exceeds the allowed maximum of 32767.";
     313 16 3 "An insufficient number of arguments were supplied for the procedure or function %.*ls.";
+    408 16 1 "A constant expression was encountered in the ORDER BY list, position %i.";
     421 16 1 "The %ls data type cannot be selected as DISTINCT because it is not comparable.";
     460 16 1 "DISTINCT operator is not allowed in the recursive part of a recursive common table \
         expression '%.*ls'.";
@@ -65,6 +69,9 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     652 16 1 "The index \"%.*ls\" for table \"%.*ls\" (RowsetId %I64d) resides on a read-only filegroup \
         (\"%.*ls\"), which cannot be modified.";
     701 17 123 "There is insufficient system memory in resource pool '%ls' to run this query.";
+    1008 16 1 "The SELECT item identified by the ORDER BY number %d contains a variable as part of the \
+        expression identifying a column position. Variables are only allowed when ordering by an expression \
+        referencing a column name.";
     1011 16 1 "The correlation name '%.*ls' is specified multiple times in a FROM clause.";
     1013 16 1 "The objects \"%.*ls\" and \"%.*ls\" in the FROM clause have the same exposed names. Use \
         correlation names to distinguish them.";
@@ -92,6 +99,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     4406 16 1 "Update or insert of view or function '%.*ls' failed because it contains a derived or constant \
         field.";
     4413 16 1 "Could not use view or function '%.*ls' because of binding errors.";
+    4429 16 1 "View or function '%.*ls' contains a self-reference. Views or functions cannot reference \
+        themselves directly or indirectly.";
     4502 16 1 "View or function '%.*ls' has more column names specified than columns defined.";
     5308 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer \
         indices as ORDER BY clause expressions.";

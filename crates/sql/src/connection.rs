@@ -89,6 +89,15 @@ impl Connection {
         self.within(batch, sink, |cx, sink| interp::run_batch(cx, batch, sink))
     }
 
+    /// Begins a batch with this text; gives whether it may run, which a batch of a killed connection may not.
+    ///
+    /// The mark of KILL is looked at after the cancellation is reset. KILL sets the mark before it cancels:
+    /// where the reset has cleared the cancellation, the mark is seen here.
+    pub(crate) fn begins(&self, cx: &mut Context, batch: &str) -> bool {
+        cx.meter = self.activity.begin(batch, || cx.sessions.rearm());
+        !self.activity.is_killed()
+    }
+
     /// Runs a function as a batch with this text, unless the connection has been killed.
     pub(crate) fn within(
         &mut self,
@@ -100,10 +109,8 @@ impl Connection {
             worst_level: 21,
             cancelled: true,
         };
-        if !self.activity.is_killed() {
-            let mut cx = self.cx.lock();
-            cx.sessions.rearm();
-            cx.meter = self.activity.begin(batch);
+        let mut cx = self.cx.lock();
+        if self.begins(&mut cx, batch) {
             let task = Arc::clone(cx.sessions.task());
             let began = cx.meter.began_at();
             let admitted = (cx.sessions.count() == 0).then(|| task.admit(began));
@@ -114,9 +121,10 @@ impl Connection {
             output.finish(&mut end);
             cx.report_settings();
             cx.note();
-            self.activity.end(&cx.meter);
             drop(admitted);
         }
+        self.activity.end(&cx.meter);
+        drop(cx);
         if self.activity.is_killed() {
             self.activity.retire();
             let message = Message::new(596, &[]);

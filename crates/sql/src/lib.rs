@@ -36,6 +36,8 @@ mod connection;
 mod ddl;
 mod dml;
 mod interp;
+#[cfg(test)]
+mod kill_tests;
 mod msdb;
 mod output;
 mod paths;

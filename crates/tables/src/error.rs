@@ -310,6 +310,8 @@ fn space_messages(e: &SpaceError) -> Vec<Message> {
             let cause = cause.iter().map(expand_message);
             cause.chain([numbered(1105)]).collect()
         }
+        // As any other damage of what is stored.
+        SpaceError::Damaged { .. } => vec![Message::custom(8646, 21, 1, &e.to_string())],
         other => vec![numbered(other.number().unwrap_or(8646))],
     }
 }
@@ -362,5 +364,28 @@ fn txn_message(e: &TxnError) -> Message {
         }
         TxnError::NoChanges(_) => Message::custom(9001, 21, 5, &e.to_string()),
         other => Message::custom(3314, 21, 1, &other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use furrow_format::{FileId, PageId, PageNo};
+
+    #[test]
+    fn damage_of_an_allocation_map_has_the_level_of_other_damage() {
+        let damaged = SpaceError::Damaged {
+            page: PageId {
+                file: FileId(1),
+                page: PageNo(8),
+            },
+            what: "the IAM chain is out of sequence",
+        };
+        let of_rows = EngineError::Damaged("a row has no text".to_owned());
+        for error in [EngineError::Space(damaged), of_rows] {
+            let messages = error.messages();
+            let shown: Vec<_> = messages.iter().map(|m| (m.number, m.level)).collect();
+            assert_eq!(shown, [(8646, 21)], "{error}");
+        }
     }
 }

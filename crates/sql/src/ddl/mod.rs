@@ -43,7 +43,7 @@ pub(crate) fn run(run: &mut Run<'_>, stmt: &Stmt) -> Result<()> {
         Statement::UpdateStatistics(written) => index::update_statistics(run, written),
         Statement::DropIndex(written) => index::drop(run, written),
         Statement::Procedure(written) => module::procedure(run, written),
-        Statement::View(written) => module::view(run, written),
+        Statement::View(written) => module::view(run, written, stmt.line.0),
         Statement::CreateSchema(written) => module::create_schema(run, written),
         Statement::CreateDatabase(written) => match &written.snapshot_of {
             Some(of) => snapshot::create(run, written, of),

@@ -55,6 +55,13 @@ fn keep(
             _ => session.alter_module(&schema, &object, &definition),
         };
         match made {
+            // A table has the name.
+            Err(e) if e.number() == 208 && session.table_in(&schema, &object).is_ok() => {
+                let text = format!(
+                    "Cannot perform alter on '{schema}.{object}' because it is an incompatible object type."
+                );
+                custom(2010, 16, 1, &text)
+            }
             Err(e) if e.number() == 208 => {
                 let text = format!("Invalid object name '{}'.", shown(name));
                 custom(208, 16, 6, &text)
@@ -119,8 +126,9 @@ pub(super) fn procedure(run: &mut Run<'_>, written: &Procedure) -> Result<()> {
     keep(run, (&written.name, written.action), content)
 }
 
-/// CREATE or ALTER VIEW: its query must bind, and every column must have a name. The columns are stored.
-pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
+/// CREATE or ALTER VIEW: its query must bind, and every column must have a name. The columns are stored. An
+/// error of the query names the view, and has the line of the statement.
+pub(super) fn view(run: &mut Run<'_>, written: &View, line: u32) -> Result<()> {
     options(&written.options)?;
     if written.check_option {
         return Err(unsupported("WITH CHECK OPTION"));
@@ -132,7 +140,8 @@ pub(super) fn view(run: &mut Run<'_>, written: &View) -> Result<()> {
             schema: named(&written.name).0,
         };
         binder.view_columns(home, written)
-    })?;
+    });
+    let columns = columns.map_err(|error| error.at(line, Some(written.name.name().to_owned())))?;
     // Stored with the comments before it, as in SQL Server: lines are counted from the top of the batch.
     let text = run.text.trim_end().to_owned();
     let content = (ModuleKind::View, text.as_str(), columns.as_slice());

@@ -37,8 +37,10 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 264
             | 313
             | 402
+            | 408
             | 421
             | 529
+            | 1008
             | 1011
             | 1013
             | 1087
@@ -52,6 +54,7 @@ pub(super) fn is_compilation(error: &SqlError) -> bool {
             | 4199
             | 4403
             | 4406
+            | 4429
             | 4502
             | 5373
             | 6809

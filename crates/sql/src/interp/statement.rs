@@ -5,7 +5,7 @@ use crate::{ddl, dml, msdb};
 use furrow_bind::{Binder, BoundQuery, planned, ready};
 use furrow_context::activity::CommandKind;
 use furrow_context::context::Context;
-use furrow_context::error::Result;
+use furrow_context::error::{Result, refuse};
 use furrow_context::plans::Plans;
 use furrow_context::run::Run;
 use furrow_context::{query_stats, statistics};
@@ -17,7 +17,7 @@ use furrow_tsql::ast::database::RestoreKind;
 use furrow_tsql::ast::expr::AssignOp;
 use furrow_tsql::ast::flow::{Set, Transaction};
 use furrow_tsql::ast::name::Ident;
-use furrow_tsql::ast::query::{Query, QueryBody};
+use furrow_tsql::ast::query::{Query, QueryBody, SelectItem};
 use furrow_tsql::ast::{Statement, Stmt};
 use furrow_types::{DataType, TypeId};
 use std::sync::Arc;
@@ -183,7 +183,13 @@ fn bind_select(binder: &mut Binder<'_>, query: &Query) -> Result<BoundQuery> {
 /// Binds a SELECT at compilation. SELECT INTO is bound when it runs.
 pub(super) fn plan_select(plans: Option<&Plans>, query: &Query, cx: &mut Context) -> Result<()> {
     match &query.body {
-        QueryBody::Select(select) if select.into.is_some() => Ok(()),
+        QueryBody::Select(select) if select.into.is_some() => {
+            let assigns = |item: &SelectItem| matches!(item, SelectItem::Assign { .. });
+            match select.items.iter().any(assigns) {
+                true => refuse(194, &[]),
+                false => Ok(()),
+            }
+        }
         _ => planned(plans, query, cx, |binder| bind_select(binder, query)).map(|_| ()),
     }
 }
@@ -202,8 +208,9 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
         if !bound.assigns.is_empty() {
             bound.plan.for_each(cx, &mut |cx, row| {
                 rows += 1;
-                for (assign, value) in bound.assigns.iter().zip(row) {
-                    cx.set_variable(assign.variable, value.clone())?;
+                for assign in &bound.assigns {
+                    let value = assign.value.eval(row, cx)?.into_owned();
+                    cx.set_variable(assign.variable, value)?;
                 }
                 Ok(())
             })?;

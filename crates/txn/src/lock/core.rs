@@ -7,6 +7,7 @@ use std::time::Duration;
 use furrow_format::TxnId;
 use furrow_io::sync::{Condvar, Mutex};
 use furrow_io::time::{Moment, WallTime};
+use furrow_observe::task;
 
 use super::isolation::Isolation;
 use super::leave::Leave;
@@ -118,9 +119,13 @@ impl OwnerCore {
         self.rolling_back.load(Ordering::Relaxed)
     }
 
-    /// Whether a wait must end for a KILL or an attention. A rollback can't be stopped.
+    /// Whether a wait of this thread must end for a KILL or an attention. A rollback can't be stopped.
+    ///
+    /// The mark of the thread's task counts, too: a cancellation that comes before the statement begins its
+    /// transaction marks this owner, and [`LockOwner::begin`](super::LockOwner::begin) clears that mark.
     pub(super) fn must_stop(&self) -> bool {
-        self.cancelled.load(Ordering::Acquire) && !self.rolling_back()
+        let is_cancelled = self.cancelled.load(Ordering::Acquire) || task::is_cancelled();
+        is_cancelled && !self.rolling_back()
     }
 
     pub(super) fn place(&self) -> Option<Place> {

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use furrow_format::TxnId;
 use furrow_io::thread::scope;
 use furrow_io::time::{Moment, sleep};
 use furrow_observe::counters::Counter;
 use furrow_observe::{Instruments, task, waits::WaitType};
 
 use super::super::LockMode::*;
-use super::super::{Granted, LockConfig, LockError, LockManager, Timeout};
+use super::super::{Granted, Isolation, LockConfig, LockError, LockManager, Timeout};
 use super::{check, is_empty, key, owner, parties, queued, table};
 
 #[test]
@@ -137,6 +138,29 @@ fn a_kill_ends_the_present_wait_and_later_ones_until_rearmed() {
         "it is the rollback that gives locks back"
     );
     b.rearm();
+    assert!(matches!(
+        manager.lock(&b, key(1), S, Timeout::Millis(5)),
+        Err(LockError::Timeout { .. })
+    ));
+    check(&manager);
+}
+
+/// The cancellation comes between the check of a statement and the transaction that the statement begins.
+#[test]
+fn a_kill_just_before_the_transaction_begins_ends_its_first_wait() {
+    let (manager, [a, b]) = parties();
+    manager.lock(&a, key(1), X, Timeout::Forever).unwrap();
+    let task = task::Task::new(&Instruments::new(), 52, "killed");
+    let _entered = task::enter(&task);
+    task.cancel();
+    b.canceller().cancel();
+    b.begin(TxnId(7), Isolation::ReadCommitted);
+    // A limit, so that a wait that is not cancelled fails the test.
+    assert!(matches!(
+        manager.lock(&b, key(1), S, Timeout::Millis(5)),
+        Err(LockError::Cancelled)
+    ));
+    task.rearm();
     assert!(matches!(
         manager.lock(&b, key(1), S, Timeout::Millis(5)),
         Err(LockError::Timeout { .. })

@@ -1,0 +1,71 @@
+-- Keys of ORDER BY: each of them once, and none without a column.
+CREATE TABLE t (id INT NOT NULL, v INT NOT NULL);
+INSERT t VALUES (1, 20), (2, 10);
+GO
+SELECT id FROM t ORDER BY id, id;
+GO
+SELECT id FROM t ORDER BY id, t.id DESC;
+GO
+SELECT id FROM t ORDER BY 1, id;
+GO
+SELECT v, id FROM t ORDER BY 2, 1, 2;
+GO
+SELECT id AS x FROM t ORDER BY x, id;
+GO
+SELECT id FROM t ORDER BY v, t.v;
+GO
+SELECT id FROM t UNION SELECT v FROM t ORDER BY id, 1;
+GO
+SELECT DISTINCT id FROM t ORDER BY id, id;
+GO
+SELECT g, COUNT(*) AS n FROM (SELECT id AS g FROM t) AS d GROUP BY g ORDER BY g, n, g;
+GO
+-- Different columns, and expressions.
+SELECT id AS x, v FROM t ORDER BY x, v;
+SELECT v AS id, id AS v FROM t ORDER BY id, t.id;
+SELECT id FROM t ORDER BY id + 0, id;
+SELECT a.id FROM t AS a JOIN t AS b ON b.id = a.id ORDER BY a.id, b.id;
+GO
+SELECT id FROM t ORDER BY 'a';
+GO
+SELECT id FROM t ORDER BY id, NULL;
+GO
+SELECT id FROM t ORDER BY 1 + 1;
+GO
+SELECT id FROM t ORDER BY v, id, 1.5;
+GO
+SELECT id FROM t ORDER BY -1;
+GO
+SELECT id FROM t ORDER BY CAST('a' AS VARCHAR(5));
+GO
+DECLARE @x INT = 1;
+SELECT id FROM t ORDER BY @x;
+GO
+DECLARE @x INT = 1;
+SELECT id FROM t ORDER BY id, @x + 1;
+GO
+SELECT id FROM t ORDER BY @nosuch;
+GO
+PRINT 'the batch is not compiled';
+SELECT id FROM t ORDER BY 'a';
+GO
+-- With a column, a function, a subquery, or an alias of a constant.
+DECLARE @x INT = -1;
+SELECT id FROM t ORDER BY @x * v;
+SELECT id FROM t ORDER BY CASE WHEN @x = -1 THEN v ELSE id END;
+SELECT TOP 1 'a' AS x FROM t ORDER BY x;
+SELECT COUNT(*) FROM (SELECT TOP 1 id FROM t ORDER BY (SELECT NULL)) AS d;
+SELECT COUNT(*) FROM (SELECT TOP 1 id FROM t ORDER BY NEWID()) AS d;
+GO
+-- Windows.
+SELECT id, ROW_NUMBER() OVER (ORDER BY 1) FROM t;
+GO
+SELECT id, ROW_NUMBER() OVER (ORDER BY 'a') FROM t;
+GO
+SELECT id, ROW_NUMBER() OVER (ORDER BY 1 + 1) FROM t;
+GO
+SELECT id, ROW_NUMBER() OVER (ORDER BY NULL) FROM t;
+GO
+SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY 1 / 0) AS n FROM t) AS d;
+SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY (SELECT 1)) AS n FROM t) AS d;
+GO
