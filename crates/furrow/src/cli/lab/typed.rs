@@ -89,6 +89,16 @@ pub(crate) struct CommonArguments {
     pub(crate) fail_if: Option<Condition>,
     #[command(flatten)]
     pub(crate) view: ViewArguments,
+    /// Refused, with a word about where it belongs
+    #[arg(long, hide = true, value_name = "DIR", value_parser = resumed_by_directory)]
+    resume: Option<PathBuf>,
+}
+
+/// The journal in the directory says which experiment it is.
+fn resumed_by_directory(dir: &str) -> Result<PathBuf, String> {
+    Err(format!(
+        "an experiment is resumed without its name: furrow lab run --resume {dir}"
+    ))
 }
 
 impl RunArguments {
@@ -232,6 +242,8 @@ mod tests {
             let line = format!("furrow lab run --resume /out {also}");
             assert!(run_options(&line).is_err(), "{also}");
         }
+        let named = run_options("furrow lab run datafiles --resume /out").unwrap_err();
+        assert!(named.contains("furrow lab run --resume /out"), "{named}");
         assert!(
             run_options("furrow lab run")
                 .unwrap_err()
