@@ -20,6 +20,11 @@ const READ_AHEAD: usize = 512;
 /// Pages of a file requested at once: what the pool reads at once.
 const RUN: usize = 64;
 
+/// Pages of a file that are requested in advance at least, in a small pool.
+const LEAST_WINDOW: usize = 16;
+
+const _: () = assert!(LEAST_WINDOW >= 2);
+
 /// Callbacks of a cursor, under the page's latch: they must not block.
 pub trait HeapVisitor {
     /// Whether rows are read in place. Then [`HeapStep::Rows`] means that such rows were found, and no row is
@@ -323,7 +328,7 @@ impl HeapScan {
             self.turn %= self.lanes.len();
             let lanes = self.lanes.len();
             let all = lanes * (READ_AHEAD / lanes).max(2 * RUN);
-            let window = (heap.store().pool().read_ahead(all) / lanes).max(RUN);
+            let window = (heap.store().pool().read_ahead(all) / lanes).max(LEAST_WINDOW);
             let Some(lane) = self.lanes.get_mut(self.turn) else {
                 continue;
             };
@@ -352,7 +357,8 @@ impl HeapScan {
 impl Lane {
     /// Requests the next pages as soon as the window has space for a run.
     fn prefetch(&mut self, heap: &Heap, window: usize) -> Result<(), AccessError> {
-        if self.asked + RUN > window {
+        let run = RUN.min(window / 2);
+        if self.asked + run > window {
             return Ok(());
         }
         if self.queue.len() < window
@@ -363,7 +369,7 @@ impl Lane {
         if self.asked >= self.queue.len() {
             return Ok(());
         }
-        let room = (window - self.asked) / RUN * RUN;
+        let room = (window - self.asked) / run * run;
         let store = heap.store();
         let wanted = self.queue.iter().skip(self.asked).take(room);
         let keys: Vec<PageKey> = wanted.map(|&page| store.key(page)).collect();

@@ -141,7 +141,7 @@ pub struct Worked {
     /// until the load ended where nothing more was due.
     pub paused_us: u64,
     /// Pieces that waited from when they were due until they were begun: with a rate for their session,
-    /// without one for a thread.
+    /// without one for a thread, then also until the load ended.
     pub queued: Queued,
     /// Waits of each session, during the load alone.
     pub waits: Vec<(Vec<WaitCounters>, Vec<WaitCounters>)>,

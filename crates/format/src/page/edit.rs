@@ -53,6 +53,9 @@ impl PageMut<'_> {
             room += page.room_of(record.len());
             slot = slot.saturating_add(1);
         }
+        if slot == first {
+            return Ok(());
+        }
         let slots = SLOT_SIZE * usize::from(slot - first);
         let left = usize::from(free).checked_sub(room + slots);
         let left = left.ok_or(PageError::NoRoom {

@@ -126,7 +126,8 @@ impl Queue {
                 member.rested(now, from);
                 return Some((member, from));
             }
-            let rest = due.map_or(NAP, |due| due.since(now).min(NAP));
+            let next = due.into_iter().chain(shared.over(start)).min();
+            let rest = next.map_or(NAP, |next| next.since(now).min(NAP));
             self.changed.wait_for(&mut state, rest);
             has_slept = true;
             now = Moment::now();

@@ -11,13 +11,13 @@ pub(super) struct Tally {
     pub(super) pieces: u64,
     /// Rested before its pieces because the load asks for it.
     pub(super) paused_us: u64,
-    /// From when pieces were due until they were begun.
+    /// From when pieces were due until they were begun, or the load ended.
     pub(super) queued: Queued,
     /// Left before the load ended, because nothing more was due until then.
     pub(super) is_idle: bool,
 }
 
-/// Pieces of work that were due and not begun.
+/// Pieces of work that were due and not begun, some of them not before the load ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Queued {
     /// Pieces that waited.
@@ -112,9 +112,9 @@ impl Member {
         self.left > 0 && !is_over(now) && !is_over(self.due)
     }
 
-    /// Its rest and the wait of its piece end now. The piece was due at `from`.
+    /// Its rest ended at `from`, or ends now if that is later, and the wait of its piece ends now.
     pub(super) fn rested(&mut self, now: Moment, from: Moment) {
-        self.tally.paused_us += self.due.min(now).since_us(self.free);
+        self.tally.paused_us += from.min(now).since_us(self.free);
         self.tally.queued.add(now.since_us(from));
     }
 
