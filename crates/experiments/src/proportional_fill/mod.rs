@@ -39,10 +39,9 @@ use crate::targets::{
 };
 use crate::workloads::figures;
 use crate::workloads::inserts::{self, Inserts, Layout};
-use crate::workloads::load::{self, End, Job, Load, Work};
+use crate::workloads::load::{self, End, Job, Load, Piece, Work};
 use crate::workloads::place::{RunPlace, clear, failed, wrong};
 use furrow_io::Volume;
-use furrow_io::time::Moment;
 use furrow_lab::design::{Cell, Factor};
 use furrow_lab::experiment::{Experiment, OptionsError, RunContext, StepError};
 use furrow_lab::plan::Forecast;
@@ -157,7 +156,7 @@ pub(crate) fn fill_up(session: &mut dyn Session) -> Result<u64, TargetError> {
         if free.scalar().is_none_or(|pages| pages.count() < 8) {
             return Ok(rows);
         }
-        rows += job.next(session, ROWS_AT_ONCE, Moment::now())?;
+        rows += job.next(session, Piece::now(ROWS_AT_ONCE))?;
     }
 }
 

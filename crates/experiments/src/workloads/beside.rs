@@ -6,7 +6,7 @@
 //! opening the sessions and reading counters belong to neither time.
 
 use super::figures;
-use super::load::{self, End, Job, Load, Work};
+use super::load::{self, End, Job, Load, Piece, Work};
 use super::place::failed;
 use super::prepared::{BUSY, BUSY_ROWS, session_in};
 use super::script::Script;
@@ -83,12 +83,7 @@ impl Work for BusyRows {
 }
 
 impl Job for BusyRow {
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        _most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
         session.execute(self.update, std::slice::from_ref(&self.row))?;
         Ok(1)
     }
@@ -177,14 +172,9 @@ struct TimedJob {
 }
 
 impl Job for TimedJob {
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        most: u64,
-        from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, session: &mut dyn Session, piece: Piece) -> Result<u64, TargetError> {
         self.shared.begin();
-        let done = self.job.next(session, most, from);
+        let done = self.job.next(session, piece);
         if let Err(error) = &done {
             let mut first = self.shared.error.lock();
             first.get_or_insert_with(|| error.clone());
@@ -201,12 +191,7 @@ struct Asking {
 }
 
 impl Job for Asking {
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        _most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
         let reply = session.query(self.statement, &[])?;
         self.answers.lock().push(reply.rows);
         Ok(1)
@@ -227,10 +212,10 @@ fn work_as_user(
         new_histogram().map_err(other)?,
     ];
     while !shared.stop.load(Ordering::Relaxed) {
-        let (begun, phase) = (Moment::now(), shared.phase.load(Ordering::Relaxed));
-        job.next(session, 1, begun)?;
+        let (piece, phase) = (Piece::now(1), shared.phase.load(Ordering::Relaxed));
+        job.next(session, piece)?;
         if let Some(of_phase) = latencies.get_mut(phase) {
-            of_phase.saturating_record(begun.elapsed_us().max(1));
+            of_phase.saturating_record(piece.from.elapsed_us().max(1));
         }
         if phase == ALONE {
             shared.alone.fetch_add(1, Ordering::Relaxed);
@@ -424,12 +409,7 @@ mod tests {
     struct Looks(Arc<Shared>, Arc<Mutex<Vec<usize>>>);
 
     impl Job for Looks {
-        fn next(
-            &mut self,
-            _session: &mut dyn Session,
-            _most: u64,
-            _from: Moment,
-        ) -> Result<u64, TargetError> {
+        fn next(&mut self, _session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
             self.1.lock().push(self.0.phase.load(Ordering::Relaxed));
             sleep(Duration::from_millis(2));
             Ok(1)
@@ -449,12 +429,7 @@ mod tests {
     }
 
     impl Job for Slow {
-        fn next(
-            &mut self,
-            _session: &mut dyn Session,
-            _most: u64,
-            _from: Moment,
-        ) -> Result<u64, TargetError> {
+        fn next(&mut self, _session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
             sleep(Duration::from_millis(60));
             match self.is_broken {
                 true => Err(TargetError::other("broken")),
@@ -508,9 +483,9 @@ mod tests {
         let (mut first, mut second) = (job(), job());
         assert_eq!(phase(), UNCOUNTED, "sessions are being opened");
         let begun = Moment::now();
-        first.next(session.as_mut(), 1, Moment::now()).unwrap();
+        first.next(session.as_mut(), Piece::now(1)).unwrap();
         assert_eq!(phase(), BESIDE, "one has not run it yet");
-        second.next(session.as_mut(), 1, Moment::now()).unwrap();
+        second.next(session.as_mut(), Piece::now(1)).unwrap();
         let most_s = begun.elapsed_us() as f64 / 1e6;
         assert_eq!(phase(), UNCOUNTED, "counters are being read");
         assert_eq!(*seen.lock(), [BESIDE, BESIDE]);

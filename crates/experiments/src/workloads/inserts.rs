@@ -1,8 +1,7 @@
 //! The load of the published test: sessions insert rows into one clustered table, so many a durable commit.
 
-use super::load::{Job, Work};
+use super::load::{Job, Piece, Work};
 use crate::targets::{Session, StatementId, Target, TargetError, quoted};
-use furrow_io::time::Moment;
 
 /// One row of the published table takes one page.
 const PAGE_BYTES: u64 = 8192;
@@ -110,13 +109,8 @@ struct Inserter {
 }
 
 impl Job for Inserter {
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
-        let rows = self.rows.min(most).max(1);
+    fn next(&mut self, session: &mut dyn Session, piece: Piece) -> Result<u64, TargetError> {
+        let rows = self.rows.min(piece.most).max(1);
         if rows == 1 {
             return session.execute(self.insert, &[]).map(|_| 1);
         }

@@ -105,6 +105,25 @@ pub trait Work: Sync {
     }
 }
 
+/// A piece of work that a session begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Piece {
+    /// Its units, at most.
+    pub most: u64,
+    /// The moment from which its latency counts.
+    pub from: Moment,
+}
+
+impl Piece {
+    /// A piece that is due now.
+    pub fn now(most: u64) -> Piece {
+        Piece {
+            most,
+            from: Moment::now(),
+        }
+    }
+}
+
 /// What one session does.
 pub trait Job: Send {
     /// How long the session rests before its next piece of work; not counted as latency. Asked before each
@@ -113,14 +132,8 @@ pub trait Job: Send {
         Duration::ZERO
     }
 
-    /// Does the next piece of work, of at most `most` units; gives how many it did, 1 at least. Its latency
-    /// counts from the moment `from`.
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        most: u64,
-        from: Moment,
-    ) -> Result<u64, TargetError>;
+    /// Does the next piece of work; gives how many units it did, 1 at least.
+    fn next(&mut self, session: &mut dyn Session, piece: Piece) -> Result<u64, TargetError>;
 }
 
 /// What the sessions did.

@@ -1,8 +1,7 @@
 //! A load of the user's own: a script that every session runs again and again.
 
-use super::load::{Job, Work};
+use super::load::{Job, Piece, Work};
 use crate::targets::{Session, StatementId, TargetError, batches};
-use furrow_io::time::Moment;
 
 /// What stands for the number of the session in a script, from 0.
 const SESSION: &str = "$(SESSION)";
@@ -31,12 +30,7 @@ impl Work for Script {
 struct Steps(Vec<(StatementId, u32)>);
 
 impl Job for Steps {
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        _most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
         for &(statement, times) in &self.0 {
             for _ in 0..times {
                 session.execute(statement, &[])?;

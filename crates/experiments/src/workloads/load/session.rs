@@ -1,6 +1,6 @@
 //! One session of a load: when its next piece of work is due, what it has done, its end.
 
-use super::{Job, Shared};
+use super::{Job, Piece, Shared};
 use crate::targets::{Session, TargetError};
 use furrow_io::time::{Duration, Moment};
 use std::sync::atomic::Ordering;
@@ -120,10 +120,11 @@ impl Member {
 
     /// Does the piece that was due at `from`.
     pub(super) fn work(&mut self, from: Moment, shared: &Shared<'_>) -> Result<(), TargetError> {
-        let done = self
-            .job
-            .next(self.session.as_mut(), self.left, from)?
-            .max(1);
+        let piece = Piece {
+            most: self.left,
+            from,
+        };
+        let done = self.job.next(self.session.as_mut(), piece)?.max(1);
         shared.record(self.place, from.elapsed_us());
         self.left = self.left.saturating_sub(done);
         self.tally.pieces += 1;

@@ -61,12 +61,7 @@ impl Job for Paced {
         self.0.pop().unwrap_or(Duration::ZERO)
     }
 
-    fn next(
-        &mut self,
-        _session: &mut dyn Session,
-        _most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, _session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
         sleep(Duration::from_millis(1));
         Ok(1)
     }
@@ -81,8 +76,7 @@ fn work_of(jobs: Vec<Box<dyn Job>>, threads: u32, load: &Load) -> Worked {
     let queues = queues(members.collect(), threads);
     let start = thread::scope(|scope| {
         for (number, queue) in (0..threads).zip(queues.iter().cycle()) {
-            let body = move || queue.work(shared);
-            thread::spawn_scoped(scope, format!("load {number}"), body).unwrap();
+            spawn(scope, (number, queue), shared).unwrap();
         }
         shared.start()
     });
@@ -159,12 +153,7 @@ impl Job for Noting {
         self.0.take().unwrap_or(LONG)
     }
 
-    fn next(
-        &mut self,
-        _session: &mut dyn Session,
-        _most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, _session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
         self.2.lock().push(self.1);
         Ok(1)
     }
@@ -215,12 +204,7 @@ fn a_session_that_leaves_early_rests_until_the_planned_end_of_the_load() {
 struct Panics;
 
 impl Job for Panics {
-    fn next(
-        &mut self,
-        _session: &mut dyn Session,
-        _most: u64,
-        _from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, _session: &mut dyn Session, _piece: Piece) -> Result<u64, TargetError> {
         panic!("this job panics on purpose");
     }
 }
@@ -237,11 +221,8 @@ fn a_session_that_panics_ends_the_load_and_is_named() {
         let members = members.map(|(place, job)| Member::new(Box::new(Mute), job, place, shared));
         let queue = &Queue::new(members.collect());
         let ended = thread::scope(|scope| {
-            let spawn = |number| {
-                let body = move || queue.work(shared);
-                thread::spawn_scoped(scope, format!("load {number}"), body).unwrap()
-            };
-            let handles: Vec<_> = (0..threads).map(spawn).collect();
+            let spawned = (0..threads).map(|number| spawn(scope, (number, queue), shared).unwrap());
+            let handles: Vec<_> = spawned.collect();
             shared.start();
             let joined = handles.into_iter().map(|handle| handle.join().is_ok());
             joined.collect::<Vec<_>>()

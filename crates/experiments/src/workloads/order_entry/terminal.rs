@@ -9,9 +9,9 @@ use super::random::Kind;
 use super::requests::{Request, Requests};
 use super::statements::Statements;
 use crate::targets::{Session, Target, TargetError};
-use crate::workloads::load::{Job, Work};
+use crate::workloads::load::{Job, Piece, Work};
 use crate::workloads::prepared::session_in;
-use furrow_io::time::{Duration, Moment};
+use furrow_io::time::Duration;
 use furrow_lab::experiment::{StepError, latency_of, new_histogram};
 use furrow_lab::results::Latency;
 use hdrhistogram::Histogram;
@@ -168,12 +168,7 @@ impl Job for Terminal {
         Duration::from_secs_f64(pause_s)
     }
 
-    fn next(
-        &mut self,
-        session: &mut dyn Session,
-        _most: u64,
-        from: Moment,
-    ) -> Result<u64, TargetError> {
+    fn next(&mut self, session: &mut dyn Session, piece: Piece) -> Result<u64, TargetError> {
         let request = self.next.take().unwrap_or_else(|| self.requests.next());
         let warehouse = self.requests.warehouse;
         // A delivery has committed some of its transactions: its form runs the victim again, and that alone.
@@ -187,7 +182,7 @@ impl Job for Terminal {
                 other => break other?,
             }
         };
-        let us = from.elapsed_us().max(1);
+        let us = piece.from.elapsed_us().max(1);
         self.last = Some(request.kind());
         let mut ledger = self.ledger.lock();
         ledger

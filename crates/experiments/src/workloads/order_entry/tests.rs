@@ -8,7 +8,7 @@ use super::requests::Request;
 use super::statements::Statements;
 use super::*;
 use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, TargetError};
-use crate::workloads::load::Work;
+use crate::workloads::load::{Piece, Work};
 use crate::workloads::prepared::session_in;
 use furrow_io::time::{Duration, Moment as Clock, sleep};
 use furrow_io::{MemoryVolume, Volume, thread};
@@ -74,7 +74,7 @@ fn run(
             let mut job = work.open(place, session.as_mut()).unwrap();
             let body = move || {
                 (0..2 * DECK)
-                    .for_each(|_| assert_eq!(job.next(session.as_mut(), 1, Clock::now()), Ok(1)));
+                    .for_each(|_| assert_eq!(job.next(session.as_mut(), Piece::now(1)), Ok(1)));
             };
             thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
         }
@@ -337,7 +337,7 @@ fn the_conditions_hold_after_a_restore_of_backups_taken_under_the_load() {
             let stop = &stop;
             let body = move || {
                 while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(job.next(session.as_mut(), 1, Clock::now()), Ok(1));
+                    assert_eq!(job.next(session.as_mut(), Piece::now(1)), Ok(1));
                 }
             };
             thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();

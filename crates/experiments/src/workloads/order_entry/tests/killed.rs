@@ -25,7 +25,7 @@ fn work_until_killed(root: &Path) {
             let mut job = work.open(place, session.as_mut()).unwrap();
             let body = move || {
                 while !stop.load(Ordering::Relaxed) {
-                    assert_eq!(job.next(session.as_mut(), 1, Clock::now()), Ok(1));
+                    assert_eq!(job.next(session.as_mut(), Piece::now(1)), Ok(1));
                 }
             };
             thread::spawn_scoped(scope, format!("user {place}"), body).unwrap();
