@@ -7,6 +7,7 @@
 //! | 09-.. | the key (trees) or the RID (heaps), then the old row where there is one |
 //! | 09-.. | of a record replaced in a heap: the row's RID, where the record was, the record |
 //! | 09-.. | of a load: the number of its rows in 4 bytes, the first key, the last key |
+//! | 09-.. | of several rows inserted in a tree: their number in 2 bytes, their keys |
 //! | 09-.. | of pages filled: numbers of rows (4 bytes) and pages (2), the first key of each, the last key |
 
 use crate::key::Key;
@@ -17,6 +18,7 @@ const TREE_UPDATE: u8 = 3;
 const TREE_LOAD: u8 = 7;
 const HEAP_UPDATE: u8 = 8;
 const TREE_FILL: u8 = 9;
+const TREE_INSERT_MANY: u8 = 10;
 /// The same without the place, the record as it would be at home: logs of earlier builds have it.
 const HEAP_UPDATE_ANYWHERE: u8 = 6;
 
@@ -49,6 +51,8 @@ fn heap_part(code: u8, rowset: RowsetId, rid: RowId) -> Vec<u8> {
 pub enum UndoOp {
     /// A row was inserted in a tree: it is to be removed.
     TreeInsert(Key),
+    /// Rows were inserted in a tree, in the order of their keys: they are to be removed.
+    TreeInsertMany(Vec<Key>),
     /// A row of a tree was marked as ghost: it is to be brought back.
     TreeDelete(Key),
     /// A row of a tree was replaced: it is to be as it was.
@@ -98,6 +102,7 @@ impl UndoOp {
             UndoOp::HeapUpdate { was: None, .. } => HEAP_UPDATE_ANYWHERE,
             UndoOp::TreeLoad { .. } => TREE_LOAD,
             UndoOp::TreeFill { .. } => TREE_FILL,
+            UndoOp::TreeInsertMany(_) => TREE_INSERT_MANY,
         }
     }
 
@@ -118,6 +123,7 @@ impl UndoOp {
                 tree_part(self.code(), rowset, key, &[])
             }
             UndoOp::TreeUpdate(key, old) => tree_part(self.code(), rowset, key, old),
+            UndoOp::TreeInsertMany(keys) => UndoOp::tree_insert_many(rowset, keys),
             UndoOp::TreeLoad { first, last, rows } => {
                 let mut out = part(TREE_LOAD, rowset, 128);
                 out.extend_from_slice(&rows.to_le_bytes());
@@ -149,6 +155,23 @@ impl UndoOp {
     /// The undo part for a row inserted in a tree, without a copy of its key.
     pub(crate) fn tree_insert(rowset: RowsetId, key: &Key) -> Vec<u8> {
         tree_part(TREE_INSERT, rowset, key, &[])
+    }
+
+    /// The undo part for rows inserted in a tree, without a copy of their keys.
+    pub(crate) fn tree_insert_many(rowset: RowsetId, keys: &[Key]) -> Vec<u8> {
+        let mut out = part(TREE_INSERT_MANY, rowset, UndoOp::tree_insert_many_len(keys));
+        debug_assert!(keys.len() <= usize::from(u16::MAX), "rows of one page");
+        out.extend_from_slice(&(keys.len() as u16).to_le_bytes());
+        for key in keys {
+            key.encode(&mut out);
+        }
+        out
+    }
+
+    /// Bytes of such an undo part.
+    pub(crate) fn tree_insert_many_len(keys: &[Key]) -> usize {
+        let each = keys.iter().map(|key| 1 + 2 * key.len() + key.size_bytes());
+        9 + 2 + each.sum::<usize>()
     }
 
     /// The undo part for a row of a tree replaced, without copies of key and row.
@@ -220,6 +243,11 @@ impl UndoOp {
                     rows: u32::from_le_bytes(*rows),
                 }
             }
+            TREE_INSERT_MANY => {
+                let (rows, mut rest) = rest.split_first_chunk::<2>()?;
+                let keys = (0..u16::from_le_bytes(*rows)).map(|_| Key::decode(&mut rest));
+                UndoOp::TreeInsertMany(keys.collect::<Option<_>>()?)
+            }
             TREE_FILL => {
                 let (rows, rest) = rest.split_first_chunk::<4>()?;
                 let (pages, mut rest) = rest.split_first_chunk::<2>()?;
@@ -253,6 +281,7 @@ mod tests {
         for op in [
             UndoOp::TreeInsert(key.clone()),
             UndoOp::TreeDelete(key.clone()),
+            UndoOp::TreeInsertMany(vec![key.clone(), Key::of(&[None]), key.clone()]),
             UndoOp::TreeFill {
                 firsts: vec![key.clone(), Key::of(&[None])],
                 last: key.clone(),

@@ -67,15 +67,16 @@ fn insert_on(job: &Job<'_>, thread: u64) -> Result<Vec<u32>, furrow::Error> {
         if job.batch > 1 {
             insert.begin()?;
         }
-        for _ in 0..job.batch {
-            let key = if job.random_keys {
+        let key = |number| {
+            if job.random_keys {
                 mix(number) >> 1
             } else {
                 number
-            };
-            insert.row((key as i64, payload(key, job.payload)))?;
-            number += 1;
-        }
+            }
+        };
+        let keys = (number..number + job.batch).map(key);
+        insert.rows(keys.map(|key| (key as i64, payload(key, job.payload))))?;
+        number += job.batch;
         if job.batch > 1 {
             insert.commit()?;
         }
@@ -179,9 +180,7 @@ pub(crate) fn bulk(options: &Options) -> Outcome {
         minimal_logging: options.number("logged", 0) == 0,
     };
     let mut load = session.bulk_inserter(&table, &["k", "v"], set)?;
-    for key in 0..rows {
-        load.row((key as i64, payload(key, width)))?;
-    }
+    load.rows((0..rows).map(|key| (key as i64, payload(key, width))))?;
     load.finish()?;
     let load_s = meter.seconds();
     database.checkpoint()?;

@@ -88,4 +88,7 @@ pub use record::{
     FORWARDING_STUB_SIZE, MAX_ROW_SIZE, Record, RecordBuilder, RecordKind, Status,
     VERSION_TAG_SIZE, VarColumn, forwarding_stub, record_len,
 };
-pub use row::{ColumnLayout, ColumnSpec, Held, Place, RowError, RowExtras, RowForm, RowLayout};
+pub use row::{
+    ColumnLayout, ColumnSpec, Extent, Held, Place, RowDraft, RowError, RowExtras, RowForm,
+    RowLayout, RowTemplate,
+};

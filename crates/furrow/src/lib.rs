@@ -78,6 +78,7 @@ mod builder;
 mod database;
 mod error;
 mod home;
+mod inserter;
 mod opening;
 mod row;
 mod session;
@@ -87,8 +88,9 @@ mod values;
 pub use builder::{Create, DataFile, Options};
 pub use database::Database;
 pub use error::Error;
+pub use inserter::{BulkInserter, Inserter};
 pub use row::{ColumnRef, FromColumn, Row, Rows};
-pub use session::{BulkInserter, Inserter, Session, Transaction};
+pub use session::{Session, Transaction};
 pub use values::{ToColumn, ToRow};
 
 pub use furrow_datafile as mdf;

@@ -1,4 +1,4 @@
-//! Sessions, transactions, inserters.
+//! Sessions and transactions.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -7,8 +7,8 @@
 
 use crate::home::Home;
 use crate::{
-    BulkOptions, Isolation, Result, Row, Rows, Savepoint, ScanSpec, Table, TableSpec, Timeout,
-    ToRow, Value, WaitRow,
+    BulkInserter, BulkOptions, Inserter, Isolation, Result, Row, Rows, Savepoint, ScanSpec, Table,
+    TableSpec, Timeout, ToRow, Value, WaitRow,
 };
 use furrow_engine::{self as engine, EngineError, IndexSpec};
 use std::ops::{Bound, Deref, DerefMut, RangeBounds};
@@ -106,9 +106,7 @@ impl Session {
     ///         .primary_key(["id"]),
     /// )?;
     /// let mut load = session.bulk_inserter(&readings, &["id", "note"], BulkOptions::default())?;
-    /// for id in 0..10_000_i64 {
-    ///     load.row((id, (id % 10 == 0).then_some("a tenth")))?;
-    /// }
+    /// load.rows((0..10_000_i64).map(|id| (id, (id % 10 == 0).then_some("a tenth"))))?;
     /// assert_eq!(load.finish()?, 10_000);
     /// # Ok(())
     /// # }
@@ -326,95 +324,5 @@ impl Drop for Transaction<'_> {
         if self.open && self.session.session.in_transaction() {
             let _ = self.session.rollback();
         }
-    }
-}
-
-/// Loads many rows: [`Session::bulk_inserter`].
-#[derive(Debug)]
-pub struct BulkInserter<'s> {
-    inner: engine::BulkInserter<'s>,
-}
-
-impl BulkInserter<'_> {
-    /// Adds a row: a tuple with one value for each named column. It is inserted together with its batch.
-    ///
-    /// A row that cannot be encoded is left out of the load, and the next one may be given. If a batch fails,
-    /// for example because a key exists, the uncommitted part of the load is undone.
-    #[inline]
-    pub fn row(&mut self, row: impl ToRow) -> Result<()> {
-        row.push_to(&mut self.inner)?;
-        Ok(self.inner.insert()?)
-    }
-
-    /// Rows that are committed so far, outside of a transaction.
-    pub fn rows_done(&self) -> u64 {
-        self.inner.rows_done()
-    }
-
-    /// Inserts the last batch and ends the load; returns the number of rows.
-    pub fn finish(self) -> Result<u64> {
-        Ok(self.inner.finish()?)
-    }
-}
-
-/// Inserts many rows of the same columns: [`Session::inserter`].
-///
-/// Within a transaction the rows are part of it. Outside of one each row commits by itself, unless `begin`
-/// and `commit` are called between rows as shown. Dropping the inserter ends no transaction.
-///
-/// ```
-/// # use furrow::{ColumnSpec, Database, TableSpec, sql};
-/// # fn main() -> Result<(), furrow::Error> {
-/// # let db = Database::create("t").file("t.mdf").in_memory().open()?;
-/// # let mut session = db.session()?;
-/// # let table = session.create_table(
-/// #     &TableSpec::new("t")
-/// #         .column(ColumnSpec::new("id", sql::BIGINT).not_null())
-/// #         .column(ColumnSpec::new("name", sql::varchar(20)))
-/// #         .primary_key(["id"]),
-/// # )?;
-/// let mut insert = session.inserter(&table, &["id", "name"])?;
-/// for batch in 0..3_i64 {
-///     insert.begin()?;
-///     for n in 0..100 {
-///         insert.row((100 * batch + n, "somebody"))?;
-///     }
-///     insert.commit()?;                         // a hundred rows durable at once
-/// }
-/// drop(insert);
-/// let mut count = 0;
-/// session.rows(&table)?.for_each(|_| {
-///     count += 1;
-///     Ok(())
-/// })?;
-/// assert_eq!(count, 300);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Debug)]
-pub struct Inserter<'s> {
-    inner: engine::Inserter<'s>,
-}
-
-impl Inserter<'_> {
-    /// Inserts a row: a tuple with one value for each named column. Returns the identity value.
-    pub fn row(&mut self, row: impl ToRow) -> Result<Option<i64>> {
-        row.push_to(&mut self.inner)?;
-        Ok(self.inner.insert()?)
-    }
-
-    /// BEGIN TRANSACTION, between two rows.
-    pub fn begin(&mut self) -> Result<()> {
-        Ok(self.inner.session().begin()?)
-    }
-
-    /// COMMIT, between two rows.
-    pub fn commit(&mut self) -> Result<()> {
-        Ok(self.inner.session().commit()?)
-    }
-
-    /// ROLLBACK, between two rows.
-    pub fn rollback(&mut self) -> Result<()> {
-        Ok(self.inner.session().rollback()?)
     }
 }

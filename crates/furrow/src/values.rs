@@ -13,6 +13,23 @@ pub trait ToColumn {
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         to.value(&self.value()).map(drop)
     }
+
+    /// Reads what [`ToColumn::push_to`] is going to read, so that it is in the processor's cache then.
+    #[inline]
+    fn preload(&self) {}
+}
+
+/// Lines of a value that are read ahead; the processor itself reads what follows.
+const LINES_AHEAD: usize = 16;
+const LINE_BYTES: usize = 64;
+
+/// Reads a byte of each line of memory.
+#[inline]
+fn preload_bytes(bytes: &[u8]) {
+    let lines = bytes.chunks(LINE_BYTES).take(LINES_AHEAD);
+    let first = lines.fold(0, |seen, line| seen ^ line.first().copied().unwrap_or(0));
+    // The last one, where the value does not begin with a line.
+    std::hint::black_box(first ^ bytes.last().copied().unwrap_or(0));
 }
 
 macro_rules! by_value {
@@ -62,6 +79,11 @@ impl ToColumn for str {
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         to.str(self).map(drop)
     }
+
+    #[inline]
+    fn preload(&self) {
+        preload_bytes(self.as_bytes());
+    }
 }
 
 impl ToColumn for [u8] {
@@ -72,6 +94,11 @@ impl ToColumn for [u8] {
     #[inline]
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         to.bytes(self).map(drop)
+    }
+
+    #[inline]
+    fn preload(&self) {
+        preload_bytes(self);
     }
 }
 
@@ -85,6 +112,11 @@ macro_rules! as_other {
             #[inline]
             fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
                 <$other as ToColumn>::push_to(self, to)
+            }
+
+            #[inline]
+            fn preload(&self) {
+                <$other as ToColumn>::preload(self);
             }
         })*
     };
@@ -100,6 +132,11 @@ impl<const N: usize> ToColumn for [u8; N] {
     #[inline]
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         self.as_slice().push_to(to)
+    }
+
+    #[inline]
+    fn preload(&self) {
+        self.as_slice().preload();
     }
 }
 
@@ -122,6 +159,11 @@ impl<T: ToColumn + ?Sized> ToColumn for &T {
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
         T::push_to(self, to)
     }
+
+    #[inline]
+    fn preload(&self) {
+        T::preload(self);
+    }
 }
 
 impl<T: ToColumn> ToColumn for Option<T> {
@@ -136,6 +178,13 @@ impl<T: ToColumn> ToColumn for Option<T> {
             None => to.null().map(drop),
         }
     }
+
+    #[inline]
+    fn preload(&self) {
+        if let Some(value) = self {
+            value.preload();
+        }
+    }
 }
 
 /// Values for several columns, in order: a tuple, a slice of [`Value`]s, or one value.
@@ -145,6 +194,10 @@ pub trait ToRow {
 
     /// Passes the values to an inserter or a bulk load.
     fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError>;
+
+    /// Reads what [`ToRow::push_to`] is going to read, so that it is in the processor's cache then.
+    #[inline]
+    fn preload(&self) {}
 }
 
 macro_rules! alone {
@@ -157,6 +210,11 @@ macro_rules! alone {
             #[inline]
             fn push_to(&self, to: &mut impl PushValues) -> Result<(), EngineError> {
                 ToColumn::push_to(self, to)
+            }
+
+            #[inline]
+            fn preload(&self) {
+                ToColumn::preload(self);
             }
         })*
     };
@@ -219,6 +277,13 @@ macro_rules! tuples {
                 let ($($name,)+) = self;
                 $($name.push_to(to)?;)+
                 Ok(())
+            }
+
+            #[inline]
+            fn preload(&self) {
+                #[expect(non_snake_case, reason = "the macro's own names")]
+                let ($($name,)+) = self;
+                $($name.preload();)+
             }
         })*
     };

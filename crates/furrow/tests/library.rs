@@ -5,7 +5,9 @@
     reason = "helpers of tests: a failure is a failed test"
 )]
 
-use furrow::{ColumnSpec, DataFile, Database, Error, Options, Table, TableSpec, Value, sql};
+use furrow::{
+    BulkOptions, ColumnSpec, DataFile, Database, Error, Options, Table, TableSpec, Value, sql,
+};
 use furrow_io::time::Moment;
 use std::sync::Arc;
 
@@ -352,4 +354,71 @@ fn a_trace_flag_that_cannot_be_is_an_error() {
         let refused = db.set_trace_flag(number).unwrap_err();
         assert!(refused.text().contains(&number.to_string()), "{refused}");
     }
+}
+
+#[test]
+fn rows_of_an_iterator_go_in_as_one_by_one_in_a_load_in_a_transaction_and_outside() {
+    let (db, table) = in_memory();
+    let mut session = db.session().unwrap();
+    let row = |id: i64| (id, "somebody", id * 10);
+    let columns = ["id", "owner", "cents"];
+    let mut insert = session.inserter(&table, &columns).unwrap();
+    assert_eq!(insert.rows((0..100).map(row)).unwrap(), 100);
+    insert.begin().unwrap();
+    assert_eq!(insert.rows((100..200).map(row)).unwrap(), 100);
+    assert_eq!(
+        insert.rows(std::iter::empty::<(i64, &str, i64)>()).unwrap(),
+        0
+    );
+    insert.rollback().unwrap();
+    insert.begin().unwrap();
+    insert.rows((200..300).map(row)).unwrap();
+    insert.commit().unwrap();
+    drop(insert);
+    let mut load = session
+        .bulk_inserter(&table, &columns, BulkOptions::default())
+        .unwrap();
+    assert_eq!(load.rows((300..1000).map(row)).unwrap(), 700);
+    assert_eq!(load.finish().unwrap(), 700);
+    assert_eq!(
+        sum(&db, &table).unwrap(),
+        (0..100).chain(200..1000).sum::<i64>() * 10
+    );
+}
+
+#[test]
+fn rows_before_a_refused_one_are_in_and_the_next_row_is_whole() {
+    let (db, table) = in_memory();
+    let mut session = db.session().unwrap();
+    let long = "x".repeat(5000);
+    let rows = [
+        (1_i64, "a", 1_i64),
+        (2, "b", 2),
+        (3, long.as_str(), 4),
+        (4, "d", 8),
+    ];
+    let columns = ["id", "owner", "cents"];
+    for inside in [false, true] {
+        let mut insert = session.inserter(&table, &columns).unwrap();
+        if inside {
+            insert.begin().unwrap();
+        }
+        let more = i64::from(inside) * 100;
+        let shifted = rows
+            .iter()
+            .map(|&(id, owner, cents)| (id + more, owner, cents));
+        assert_eq!(insert.rows(shifted).unwrap_err().number(), 2628);
+        insert.row((50 + more, "after", 16_i64)).unwrap();
+        if inside {
+            insert.commit().unwrap();
+        }
+    }
+    assert_eq!(sum(&db, &table).unwrap(), 2 * (1 + 2 + 16));
+    let mut load = session
+        .bulk_inserter(&table, &columns, BulkOptions::default())
+        .unwrap();
+    assert!(load.row((300_i64, long.as_str(), 1_i64)).is_err());
+    load.row((301_i64, "after", 32_i64)).unwrap();
+    assert_eq!(load.finish().unwrap(), 1);
+    assert_eq!(sum(&db, &table).unwrap(), 2 * (1 + 2 + 16) + 32);
 }

@@ -78,8 +78,17 @@ impl RowBatch {
     }
 
     /// The rows in order.
-    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> + Clone {
         Rows(&self.bytes)
+    }
+
+    /// The rows in order, without the first ones.
+    pub fn iter_from(&self, first: usize) -> impl Iterator<Item = &[u8]> + Clone {
+        let mut rows = Rows(&self.bytes);
+        for _ in 0..first {
+            rows.next();
+        }
+        rows
     }
 }
 

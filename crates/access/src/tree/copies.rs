@@ -80,6 +80,8 @@ pub(super) struct Found {
     pub(super) level: u8,
     /// The keys between which its keys lie.
     pub(super) ends: Option<Ends>,
+    /// Keys whose first column comes before this are below the next entry, of the copy or of one above.
+    pub(super) fence: Option<i64>,
     /// How many pages were passed by, and their marks.
     pub(super) passed: usize,
     marks: [PageMark; DEPTH],
@@ -125,6 +127,7 @@ impl Copies {
             found = Found {
                 marks: found.marks,
                 passed: passed + 1,
+                fence: next.fence.or(found.fence),
                 ..next
             };
             if let Some(place) = found.marks.get_mut(passed) {
@@ -224,6 +227,7 @@ impl NodeCopy {
             ends: low
                 .zip(high)
                 .and_then(|(low, high)| Ends::between(low, high)),
+            fence: high,
             passed: 1,
             marks: [mark; DEPTH],
         })

@@ -23,12 +23,23 @@ pub(crate) type Ahead = Vec<PageId>;
 /// A leaf, and the keys between which its keys lie where its parent has them.
 pub(super) type Leaf<'p, M> = (PageGuard<'p, M>, Option<Ends>);
 
+/// The same, and the first column of a key that all keys of the leaf come before. Where the parent has no
+/// entry behind the leaf's, the pages above it have it, unless it is the last leaf of the tree.
+pub(super) type FencedLeaf<'p, M> = (PageGuard<'p, M>, Option<Ends>, Option<i64>);
+
+/// Whether a descent notes the fence of the leaf, which is one more entry of each page to read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fencing {
+    With,
+    Without,
+}
+
 /// Where a descent begins.
 enum Top<'p, M: Mode> {
     /// It is at its end.
-    Leaf(Leaf<'p, M>),
-    /// With this page, of this level.
-    Node(PageRead<'p>, u8),
+    Leaf(FencedLeaf<'p, M>),
+    /// With this page, of this level, whose keys come before this place.
+    Node(PageRead<'p>, u8, Option<i64>),
 }
 
 /// A page on the way to a leaf that is to be split or removed.
@@ -58,7 +69,17 @@ impl Tree {
         key: &Key,
         mode: M,
     ) -> Result<Leaf<'_, M>, AccessError> {
-        self.leaf_and_ends(key, Side::Behind, mode, None)
+        let (leaf, ends, _) = self.descend(key, Side::Behind, mode, None, Fencing::Without)?;
+        Ok((leaf, ends))
+    }
+
+    /// The same, and the place that its keys come before.
+    pub(super) fn fenced_leaf_for<M: Mode>(
+        &self,
+        key: &Key,
+        mode: M,
+    ) -> Result<FencedLeaf<'_, M>, AccessError> {
+        self.descend(key, Side::Behind, mode, None, Fencing::With)
     }
 
     /// The leaf with the place `side` of `key`; the row itself may be the first of the leaf to the right.
@@ -69,29 +90,32 @@ impl Tree {
         mode: M,
         ahead: Option<&mut Ahead>,
     ) -> Result<PageGuard<'_, M>, AccessError> {
-        Ok(self.leaf_and_ends(key, side, mode, ahead)?.0)
+        let (leaf, ..) = self.descend(key, side, mode, ahead, Fencing::Without)?;
+        Ok(leaf)
     }
 
-    fn leaf_and_ends<M: Mode>(
+    fn descend<M: Mode>(
         &self,
         key: &Key,
         side: Side,
         mode: M,
         ahead: Option<&mut Ahead>,
-    ) -> Result<Leaf<'_, M>, AccessError> {
+        fencing: Fencing,
+    ) -> Result<FencedLeaf<'_, M>, AccessError> {
         self.store().pool().count(Counter::IndexSearches, 1);
         if self.parts.shape.at_rest {
-            return Ok((self.resting_leaf(key, side, mode)?.0, None));
+            return Ok((self.resting_leaf(key, side, mode)?.0, None, None));
         }
         // A descent that reads ahead needs the leaf's parent.
-        let (mut page, mut level) = match self.top(key, side, mode, ahead.is_none())? {
+        let (mut page, mut level, mut fence) = match self.top(key, side, mode, ahead.is_none())? {
             Top::Leaf(leaf) => return Ok(leaf),
-            Top::Node(page, level) => (page, level),
+            Top::Node(page, level, fence) => (page, level, fence),
         };
         self.note_descent(&page);
         while level > 1 {
             let slot = self.child_slot(&page, key, side)?;
             let child = self.child_at(&page, slot)?;
+            fence = self.fence_behind(&page, slot, fence, fencing);
             let next = self.fetch(child, furrow_pool::Sh)?;
             self.expect_level(&next, level - 1)?;
             page = next;
@@ -104,9 +128,31 @@ impl Tree {
             self.note_ahead(&page, slot, child, ahead)?;
         }
         let ends = self.ints.and_then(|ints| ints.ends(Page::new(&page), slot));
+        let fence = self.fence_behind(&page, slot, fence, fencing);
         let leaf = self.fetch(child, mode)?;
         self.expect_level(&leaf, 0)?;
-        Ok((leaf, ends))
+        Ok((leaf, ends, fence))
+    }
+
+    /// The place that the keys of a child come before: the parent's next entry, or what its own keys come
+    /// before.
+    #[inline]
+    fn fence_behind(
+        &self,
+        parent: &PageRead<'_>,
+        slot: u16,
+        own: Option<i64>,
+        fencing: Fencing,
+    ) -> Option<i64> {
+        if fencing == Fencing::Without {
+            return None;
+        }
+        let (view, next) = (Page::new(parent), slot.checked_add(1)?);
+        if next < view.slot_count() {
+            self.ints?.low_of(view, next)
+        } else {
+            own
+        }
     }
 
     fn note_descent(&self, page: &PageRead<'_>) {
@@ -133,14 +179,14 @@ impl Tree {
                 let root = self.fetch(self.root(), mode)?;
                 let level = Page::new(&root).level();
                 if level == 0 {
-                    return Ok(Top::Leaf((root, None)));
+                    return Ok(Top::Leaf((root, None, None)));
                 }
                 self.root_level.store(level, Atomic::Relaxed);
             }
             let root = self.fetch(self.root(), furrow_pool::Sh)?;
             let level = Page::new(&root).level();
             if level > 0 {
-                return Ok(Top::Node(root, level));
+                return Ok(Top::Node(root, level, None));
             }
             // Cannot happen to a tree that is not truncated: it never gets lower.
             self.root_level.store(0, Atomic::Relaxed);
@@ -167,10 +213,10 @@ impl Tree {
         };
         Ok(if found.level > 0 {
             let node = self.true_child(&found, furrow_pool::Sh)?;
-            node.map(|node| Top::Node(node, found.level))
+            node.map(|node| Top::Node(node, found.level, found.fence))
         } else if leaf_will_do {
             let leaf = self.true_child(&found, mode)?;
-            leaf.map(|leaf| Top::Leaf((leaf, found.ends)))
+            leaf.map(|leaf| Top::Leaf((leaf, found.ends, found.fence)))
         } else {
             None
         })

@@ -84,6 +84,11 @@ impl IntKey {
         Ends::between(low, high)
     }
 
+    /// The first column of an entry of a page above the leaves, in the order of the tree.
+    pub(super) fn low_of(&self, page: Page<'_>, slot: u16) -> Option<i64> {
+        self.rank_at(page, slot, self.node_offset)
+    }
+
     /// An entry of a page above the leaves: its first column's place in the order of the tree, and its child.
     pub(super) fn entry(&self, page: Page<'_>, slot: u16) -> Option<(i64, PageId)> {
         let record = Record::index(page.record_start(slot)?, page.pminlen())?;

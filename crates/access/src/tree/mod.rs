@@ -34,6 +34,7 @@ mod divide;
 mod gate;
 mod handle;
 mod insert;
+mod insert_many;
 mod ints;
 mod leaves_ahead;
 mod links;
@@ -117,6 +118,7 @@ impl Tree {
     pub fn undo(&self, by: &mut By<'_>, op: &UndoOp) -> Result<(), AccessError> {
         match op {
             UndoOp::TreeInsert(key) => self.remove(by, key),
+            UndoOp::TreeInsertMany(keys) => self.remove_many(by, keys),
             UndoOp::TreeDelete(key) => self.undelete(by, key),
             UndoOp::TreeUpdate(key, old) => self.restore(by, key, old),
             UndoOp::TreeLoad { first, last, .. } => self.remove_loaded(by, first, last),

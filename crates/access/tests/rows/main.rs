@@ -19,6 +19,7 @@ mod tree_copies;
 mod tree_counts;
 mod tree_crash;
 mod tree_fill;
+mod tree_insert_many;
 mod tree_links;
 mod tree_loads;
 mod tree_model;

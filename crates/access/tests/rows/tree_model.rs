@@ -2,9 +2,9 @@
 
 use crate::ground::{Everything, Ground, Size, Trees, all_rows, drain};
 use crate::kinds::{Big, Kind, Long, Many, Pair, Text};
-use furrow_access::{AccessError, Bound, By, Direction, Tree};
+use furrow_access::{AccessError, Bound, By, Direction, Gate, Key, Tree};
 use furrow_io::random::{Rng, SeededRng, seeded, test_seed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops;
 
 pub type Model<K> = BTreeMap<<K as Kind>::Id, Vec<u8>>;
@@ -68,6 +68,44 @@ pub fn check_whole<K: Kind>(tree: &Tree, model: &Model<K>) {
     );
 }
 
+/// A gate of a tree in which no session guards anything.
+pub struct Free;
+
+impl Gate for Free {
+    fn guards_gaps(&self) -> bool {
+        false
+    }
+
+    fn may_enter(&self, _next: Option<&Key>) -> bool {
+        true
+    }
+}
+
+/// Inserts new rows in the order of their keys, as many at a time as one leaf takes.
+fn insert_several<K: Kind>(
+    tree: &Tree,
+    by: &mut By<'_>,
+    model: &mut Model<K>,
+    rng: &mut SeededRng,
+    span: u64,
+) {
+    let drawn: BTreeSet<K::Id> = (0..40).map(|_| K::id(rng, span)).collect();
+    let new = drawn.into_iter().filter(|id| !model.contains_key(id));
+    let new: Vec<K::Id> = new.take(rng.random_range(1..20)).collect();
+    let rows: Vec<Vec<u8>> = new.iter().map(|id| K::row(id, &K::payload(rng))).collect();
+    let keys: Vec<Key> = new.iter().map(K::key).collect();
+    let mut done = 0;
+    while done < keys.len() {
+        let left = rows[done..].iter().map(Vec::as_slice);
+        match tree.insert_many(by, &keys[done..], left, &Free).unwrap() {
+            0 => tree.insert(by, &keys[done], &rows[done]).unwrap(),
+            count => done += count - 1,
+        }
+        done += 1;
+    }
+    model.extend(new.into_iter().zip(rows));
+}
+
 /// One operation of a transaction, done to tree and model.
 pub fn operate<K: Kind>(
     tree: &Tree,
@@ -79,6 +117,7 @@ pub fn operate<K: Kind>(
     let id = K::id(rng, span);
     let key = K::key(&id);
     match rng.random_range(0..10) {
+        0 if rng.random_bool(0.3) => insert_several::<K>(tree, by, model, rng, span),
         0..=4 => {
             let row = K::row(&id, &K::payload(rng));
             let done = tree.insert(by, &key, &row);

@@ -22,8 +22,8 @@ use std::sync::Arc;
 
 /// The newest format: files of all formats from 1 to this one are there. 2 has a heap besides, in the format
 /// of 1; 3 says in the log where a heap's row was before an update; 4 has the last checkpoint in every
-/// file's header; 5 has the time in commit records, and marks.
-const FORMAT: u32 = 5;
+/// file's header; 5 has the time in commit records, and marks; 6 has log records that insert several rows.
+const FORMAT: u32 = 6;
 /// From this one on there is a heap.
 const FORMAT_WITH_HEAP: u32 = 2;
 /// Rows of the heap.
@@ -173,6 +173,19 @@ fn unpack(packed: &[u8]) -> Arc<dyn Volume> {
     }
 }
 
+/// Inserts rows some at a time.
+fn insert_together(session: &mut Session, table: &Arc<Table>, ids: std::ops::Range<i64>) {
+    let columns: Vec<usize> = (0..table.columns().len()).collect();
+    let mut inserter = session.inserter(table, &columns).unwrap();
+    for id in ids {
+        for value in row(id) {
+            inserter.value(&value).unwrap();
+        }
+        inserter.gather().unwrap();
+    }
+    inserter.insert_gathered().unwrap();
+}
+
 /// What [`FORMAT`]'s database went through.
 fn live(database: &Arc<Database>) {
     let mut session = Session::new(database).unwrap();
@@ -200,11 +213,14 @@ fn live(database: &Arc<Database>) {
         description: "what a marked transaction writes".to_owned(),
     };
     session.set_mark(&mark).unwrap();
-    for id in ROWS.0..ROWS.1 {
+    let between = (ROWS.0 + ROWS.1) / 2;
+    for id in ROWS.0..between {
         insert(&mut session, id);
     }
+    insert_together(&mut session, &table, between..ROWS.1);
     session.commit().unwrap();
     session.begin().unwrap();
+    insert_together(&mut session, &table, 2000..2040);
     for id in 0..40 {
         let key = table.row_key(&[Value::BigInt(id * 3)]).unwrap();
         session.delete(&table, &key).unwrap();

@@ -19,6 +19,7 @@ mod files;
 mod format_documents;
 mod format_fixture;
 mod index_stats;
+mod insert_together;
 mod isolation;
 mod isolation_gaps;
 mod isolation_stress;

@@ -21,6 +21,7 @@
 //! What can fail: [`RowError`].
 
 mod decode;
+mod draft;
 mod encode;
 mod layout;
 #[cfg(test)]
@@ -29,6 +30,7 @@ mod tests;
 use furrow_types::TypeId;
 
 pub use decode::Held;
+pub use draft::{Extent, RowDraft, RowTemplate};
 pub use encode::RowExtras;
 pub use layout::{ColumnSpec, RowForm, RowLayout};
 

@@ -4,7 +4,8 @@ use super::failure;
 use crate::rows::{Kind, Row};
 use crate::subject::{Failure, Session};
 use furrow_engine::{
-    BulkOptions, ColumnSpec, IndexSpec, KeyColumnSpec, RowKey, SessionSavepoint, Table, TableSpec,
+    BulkOptions, ColumnSpec, EngineError, IndexSpec, KeyColumnSpec, RowKey, SessionSavepoint,
+    Table, TableSpec,
 };
 use furrow_types::{DataType, TypeId, Value};
 use std::sync::Arc;
@@ -106,6 +107,36 @@ impl EngineSession {
         load.finish().map(|_| ()).map_err(failure)
     }
 
+    /// Rows that are locked one by one and inserted together, all of them or none.
+    fn insert_together(&mut self, table: u16, rows: &[(i64, u64)]) -> Result<(), Failure> {
+        let table = self.table(table)?;
+        let before = self.inner.savepoint().map_err(failure)?;
+        let inserted = Self::gather_and_insert(&mut self.inner, &table, rows);
+        if inserted.is_err() && self.inner.in_transaction() {
+            self.inner.rollback_to(before).map_err(failure)?;
+        }
+        inserted.map_err(failure)
+    }
+
+    fn gather_and_insert(
+        session: &mut furrow_engine::Session,
+        table: &Arc<Table>,
+        rows: &[(i64, u64)],
+    ) -> Result<(), EngineError> {
+        let mut inserter = session.inserter(table, &[0, 1, 2, 3, 4, 5])?;
+        for &(key, version) in rows {
+            for value in values(Row::new(key, version)) {
+                inserter.value(&value)?;
+            }
+            if inserter.gathers() {
+                inserter.gather()?;
+            } else {
+                inserter.insert()?;
+            }
+        }
+        inserter.insert_gathered()
+    }
+
     fn table(&self, table: u16) -> Result<Arc<Table>, Failure> {
         self.inner.table(&table_name(table)).map_err(failure)
     }
@@ -128,7 +159,12 @@ impl Session for EngineSession {
     }
 
     fn load(&mut self, table: u16, rows: &[(i64, u64)]) -> Result<(), Failure> {
-        self.load_after(table, rows, &mut || Ok(()))
+        let together = rows.first().is_some_and(|(key, _)| key % 2 == 0);
+        if self.inner.in_transaction() && together {
+            self.insert_together(table, rows)
+        } else {
+            self.load_after(table, rows, &mut || Ok(()))
+        }
     }
 
     fn update(&mut self, table: u16, key: i64, version: u64) -> Result<(), Failure> {

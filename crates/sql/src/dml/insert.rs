@@ -8,7 +8,7 @@ use furrow_context::error::{Result, refuse};
 use furrow_context::plans::Plans;
 use furrow_context::run::Run;
 use furrow_context::sink::{Notice, ResultColumn, Sink};
-use furrow_engine::{BulkRows, Granularity, Table};
+use furrow_engine::{BulkRows, Table};
 use furrow_exec::operator::Operator;
 use furrow_exec::spill::{RowWriter, SpillPlace, Store};
 use furrow_exec::{Expr, Plan};
@@ -250,13 +250,11 @@ fn query_rows(
 fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64> {
     let mut rows = 0_u64;
     let (target, columns) = (&insert.target, &insert.columns);
-    let mut batches = match loads(target, &insert.plan, rules) {
-        true => cx
-            .sessions
-            .of_table(&target.db, target.table.name())?
-            .bulk_rows(&target.table, columns),
-        false => None,
-    };
+    let mut batches = None;
+    if gathers(&insert.plan, rules) {
+        let session = cx.sessions.of_table(&target.db, target.table.name())?;
+        batches = session.bulk_rows(&target.table, columns, target.hints.granularity);
+    }
     let mut each = |cx: &mut Context, row: &[Value]| -> Result<()> {
         rows += 1;
         match &mut batches {
@@ -264,28 +262,42 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
             None => put(cx, target, columns, row, rules),
         }
     };
-    match insert.reads_target {
-        true => {
-            let mut found = Store::collect(&insert.plan, cx)?;
-            let mut row = Vec::new();
-            while found.next(cx, &mut row)? {
-                each(cx, &row)?;
-            }
-        }
-        false => insert.plan.for_each(cx, &mut each)?,
-    }
-    if let Some(batches) = &mut batches {
+    let fed = feed_each(cx, insert, &mut each);
+    if let Some(batches) = &mut batches
+        && (fed.is_ok() || cx.check_cancel().is_ok())
+    {
+        // The error of a row that was gathered comes before that of a later row.
         let session = cx.sessions.of_table(&target.db, target.table.name())?;
         session.hinted(target.hints, |session| session.finish_bulk_rows(batches))?;
     }
+    fed?;
     Ok(rows)
 }
 
-/// Whether the rows of a query may be inserted in batches: with TABLOCK, if no rule needs single rows.
-fn loads(target: &TargetOf, plan: &Plan, rules: &Rules) -> bool {
-    let whole = target.hints.granularity == Granularity::Table;
-    let few = matches!(plan, Plan::One | Plan::Values(_));
-    whole && !few && rules.fills.is_empty() && !rules.whole()
+fn feed_each(
+    cx: &mut Context,
+    insert: &InsertPlan,
+    each: &mut dyn FnMut(&mut Context, &[Value]) -> Result<()>,
+) -> Result<()> {
+    if !insert.reads_target {
+        return insert.plan.for_each(cx, each);
+    }
+    let mut found = Store::collect(&insert.plan, cx)?;
+    let mut row = Vec::new();
+    while found.next(cx, &mut row)? {
+        each(cx, &row)?;
+    }
+    Ok(())
+}
+
+/// Whether rows may be inserted some at a time: if there can be several, and no rule needs single ones.
+fn gathers(plan: &Plan, rules: &Rules) -> bool {
+    let one = match plan {
+        Plan::One => true,
+        Plan::Values(rows) => rows.len() < 2,
+        _ => false,
+    };
+    !one && rules.fills.is_empty() && !rules.whole()
 }
 
 /// Adds a row to its batch.

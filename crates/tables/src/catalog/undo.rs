@@ -33,6 +33,7 @@ impl Catalog {
 pub(super) fn undone_rows(op: &UndoOp, ghosts: &GhostQueue) -> i64 {
     match op {
         UndoOp::TreeInsert(_) | UndoOp::HeapInsert(_) => -1,
+        UndoOp::TreeInsertMany(keys) => -(keys.len() as i64),
         UndoOp::TreeLoad { rows, .. } | UndoOp::TreeFill { rows, .. } => -i64::from(*rows),
         UndoOp::TreeDelete(_) | UndoOp::HeapDelete(_) => 1,
         // A row that took the place of a ghost.

@@ -129,7 +129,7 @@ impl Session {
         let mut run = Run::new();
         each_row(&before.base().rowset, &mut |row, rid| {
             old.load(before, before.base(), row, rid)?;
-            new.clear(table.columns.len());
+            new.clear(table);
             for (at, source) in sources.iter().enumerate() {
                 self.fill_column(table, (at, source), (before, &old), &mut new, convert)?;
             }

@@ -23,11 +23,12 @@
 //! transaction back to the last commit, inside one altogether; a load that is dropped before
 //! [`BulkInserter::finish`] as well.
 
+use super::batch::{push_row, takes_batches};
 use super::inserter::Inserter;
 use crate::error::EngineError;
 use crate::schema::MAX_KEY_BYTES;
 use crate::session::{Session, SessionSavepoint};
-use crate::table::{RowBuffer, Table, null_error};
+use crate::table::Table;
 use furrow_access::{By, RowBatch};
 use furrow_io::sync::atomic::Ordering;
 use furrow_txn::lock::LockMode;
@@ -185,6 +186,11 @@ impl BulkInserter<'_> {
         Ok(self)
     }
 
+    /// Forgets the values pushed since the last row: the next value is the first of a row.
+    pub fn forget_row(&mut self) {
+        self.values.forget_row();
+    }
+
     /// The column's own default for the next column.
     pub fn default(&mut self) -> Result<&mut Self, EngineError> {
         self.values.default()?;
@@ -201,6 +207,9 @@ impl BulkInserter<'_> {
     pub fn insert(&mut self) -> Result<(), EngineError> {
         if self.begun.is_none() {
             self.begin()?;
+        }
+        if self.batch.is_empty() {
+            self.values.lock_for_identity()?;
         }
         let (fast, key_may_be_long) = (self.fast, self.key_may_be_long);
         let batch = &mut self.batch;
@@ -321,28 +330,4 @@ impl Drop for BulkInserter<'_> {
             tracing::warn!(%error, "a load that was dropped cannot be undone");
         }
     }
-}
-
-/// Whether whole batches can be appended to the clustered index.
-pub(super) fn takes_batches(table: &Table) -> bool {
-    table.indexes.len() == 1 && !table.is_heap() && !table.base().uniquifier
-}
-
-/// Encodes the row behind the others of the batch.
-pub(super) fn push_row(
-    batch: &mut RowBatch,
-    table: &Table,
-    row: &RowBuffer,
-    key_may_be_long: bool,
-) -> Result<(), EngineError> {
-    for (at, column) in table.columns.iter().enumerate() {
-        if !column.nullable && row.get(at).is_none() {
-            return Err(null_error(table, column, "INSERT"));
-        }
-    }
-    let base = table.base();
-    if key_may_be_long {
-        row.key(base)?;
-    }
-    batch.push_with(|out| row.encode_row(base, out))
 }

@@ -10,7 +10,7 @@ use super::locks::neighbour;
 use super::pages::{Keep, PageAsk};
 use crate::error::{EngineError, is_full, refuse};
 use crate::session::Session;
-use crate::table::{Index, RowBuffer, Table, duplicate_error, lock_hash, null_error};
+use crate::table::{Index, RowBuffer, Table, duplicate_error, lock_hash};
 use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
 use furrow_format::RowId;
 use furrow_txn::lock::{Granted, LockMode, Resource, Timeout};
@@ -52,7 +52,7 @@ impl Session {
         row: &mut RowBuffer,
     ) -> Result<Option<i64>, EngineError> {
         self.lock_for_change(table)?;
-        row.clear(table.columns.len());
+        row.clear(table);
         let named =
             (0..table.columns.len()).filter(|&c| !table.columns.get(c).is_some_and(|c| c.identity));
         let mut count = 0;
@@ -97,7 +97,7 @@ impl Session {
         row: &mut RowBuffer,
     ) -> Result<Option<i64>, EngineError> {
         self.lock_for_change(table)?;
-        row.clear(table.columns.len());
+        row.clear(table);
         for (&column, value) in columns.iter().zip(values) {
             self.allow_identity(table, column)?;
             row.set(table, column, value)?;
@@ -114,11 +114,7 @@ impl Session {
         table: &Arc<Table>,
         row: &mut RowBuffer,
     ) -> Result<(), EngineError> {
-        for (at, column) in table.columns.iter().enumerate() {
-            if !column.nullable && row.get(at).is_none() {
-                return Err(null_error(table, column, "INSERT"));
-            }
-        }
+        row.check_nulls(table)?;
         if !table.base().uniquifier {
             return self.insert_entries(table, row);
         }

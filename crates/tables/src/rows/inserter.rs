@@ -1,6 +1,7 @@
 //! Inserting many rows without making values of them.
 
 use super::insert::fill_defaults;
+use super::insert_many::Gathered;
 use crate::error::EngineError;
 use crate::session::Session;
 use crate::table::{Column, RowBuffer, Table};
@@ -21,32 +22,64 @@ impl Session {
             self.allow_identity(table, column)?;
         }
         let mut row = RowBuffer::default();
-        row.clear(table.columns.len());
+        row.clear(table);
         let open = |c: &usize| {
             !columns.contains(c) && table.columns.get(*c).is_some_and(Column::has_default)
         };
         let defaults = (0..table.columns.len()).any(|c| open(&c));
+        let takes = |&column: &usize| table.columns.get(column).map_or(Takes::Values, Takes::of);
         Ok(Inserter {
             session: self,
             table: Arc::clone(table),
+            takes: columns.iter().map(takes).collect(),
             columns: columns.to_vec(),
             next: 0,
             row,
             defaults,
+            gathered: Gathered::default(),
         })
     }
 }
 
-/// Inserts rows one by one: values are pushed in the order of the columns it was created with, straight into
-/// the row's bytes.
+/// Values that a column stores without a conversion.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// Integers of 8 bytes.
+    Integers,
+    /// This many bytes at most.
+    Bytes(usize),
+    /// This many ASCII characters at most.
+    Ascii(usize),
+    /// Nothing: values are converted.
+    Values,
+}
+
+impl Takes {
+    fn of(column: &Column) -> Takes {
+        let most = usize::try_from(column.data_type.length).unwrap_or(0);
+        match column.data_type.id {
+            TypeId::BigInt => Takes::Integers,
+            TypeId::VarBinary => Takes::Bytes(most),
+            TypeId::VarChar => Takes::Ascii(most),
+            _ => Takes::Values,
+        }
+    }
+}
+
+/// Inserts rows, one by one or some at a time: values are pushed in the order of the columns it was created
+/// with, straight into the row's bytes.
 #[derive(Debug)]
 pub struct Inserter<'s> {
     session: &'s mut Session,
     table: Arc<Table>,
     columns: Vec<usize>,
+    /// By column of these, what it stores without a conversion.
+    takes: Vec<Takes>,
     next: usize,
     row: RowBuffer,
     defaults: bool,
+    /// Rows that are inserted together.
+    gathered: Gathered,
 }
 
 impl Inserter<'_> {
@@ -66,14 +99,23 @@ impl Inserter<'_> {
         with: impl FnOnce(&mut Session, &Arc<Table>, &mut RowBuffer) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let complete = self.next == self.columns.len();
-        self.next = 0;
         let result = if complete {
             self.complete_and(with)
         } else {
             Err(EngineError::refused(213, &[]))
         };
-        self.row.clear(self.table.columns.len());
+        self.forget_row();
         result
+    }
+
+    /// Before the first of some rows that take identity values: values are reserved in the catalog, which
+    /// only a session with a lock of the table changes.
+    pub(super) fn lock_for_identity(&mut self) -> Result<(), EngineError> {
+        if self.table.identity.is_none() {
+            return Ok(());
+        }
+        let (session, table) = (&mut *self.session, &self.table);
+        session.statement(|session| session.lock_for_change(table))
     }
 
     fn complete_and<T>(
@@ -94,61 +136,59 @@ impl Inserter<'_> {
     fn column(&mut self) -> Result<usize, EngineError> {
         let column = self.columns.get(self.next).copied();
         self.next += 1;
-        column.ok_or_else(|| EngineError::refused(213, &[]))
+        column.ok_or_else(too_many)
     }
 
-    fn type_of(&self, column: usize) -> Option<TypeId> {
-        self.table.columns.get(column).map(|c| c.data_type.id)
+    /// The next column, and what it stores without a conversion.
+    #[inline]
+    fn takes(&mut self) -> Result<(usize, Takes), EngineError> {
+        let takes = self.takes.get(self.next).copied();
+        Ok((self.column()?, takes.unwrap_or(Takes::Values)))
     }
 
     /// The next column's value.
     pub fn value(&mut self, value: &Value) -> Result<&mut Self, EngineError> {
         let column = self.column()?;
-        self.row.set(&self.table, column, value)?;
+        self.set(column, value)?;
         Ok(self)
     }
 
     /// An integer for the next column.
     #[inline]
     pub fn i64(&mut self, value: i64) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        match self.type_of(column) {
-            Some(TypeId::BigInt) => self.row.set_bytes(column, Some(&value.to_le_bytes())),
-            _ => self.row.set(&self.table, column, &Value::BigInt(value))?,
+        match self.takes()? {
+            (column, Takes::Integers) => self.row.set_bytes(column, Some(&value.to_le_bytes())),
+            (column, _) => self.set(column, &Value::BigInt(value))?,
         }
         Ok(self)
     }
 
     /// Bytes for the next column, which is `binary` or `varbinary`.
+    #[inline]
     pub fn bytes(&mut self, value: &[u8]) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        match self.table.columns.get(column).map(|c| &c.data_type) {
-            Some(t) if t.id == TypeId::VarBinary && value.len() <= t.length.max(0) as usize => {
+        match self.takes()? {
+            (column, Takes::Bytes(most)) if value.len() <= most => {
                 self.row.set_bytes(column, Some(value));
             }
-            _ => self
-                .row
-                .set(&self.table, column, &Value::Binary(value.to_vec()))?,
+            (column, _) => self.set(column, &Value::Binary(value.to_vec()))?,
         }
         Ok(self)
     }
 
     /// Text for the next column.
+    #[inline]
     pub fn str(&mut self, value: &str) -> Result<&mut Self, EngineError> {
-        let column = self.column()?;
-        match self.table.columns.get(column).map(|c| &c.data_type) {
-            Some(t)
-                if t.id == TypeId::VarChar
-                    && value.is_ascii()
-                    && value.len() <= t.length.max(0) as usize =>
-            {
+        match self.takes()? {
+            (column, Takes::Ascii(most)) if value.len() <= most && value.is_ascii() => {
                 self.row.set_bytes(column, Some(value.as_bytes()));
             }
-            _ => self
-                .row
-                .set(&self.table, column, &Value::NVarChar(value.to_owned()))?,
+            (column, _) => self.set(column, &Value::NVarChar(value.to_owned()))?,
         }
         Ok(self)
+    }
+
+    fn set(&mut self, column: usize, value: &Value) -> Result<(), EngineError> {
+        self.row.set(&self.table, column, value)
     }
 
     /// NULL for the next column.
@@ -158,6 +198,12 @@ impl Inserter<'_> {
         Ok(self)
     }
 
+    /// Forgets the values pushed since the last row: the next value is the first of a row.
+    pub fn forget_row(&mut self) {
+        self.next = 0;
+        self.row.clear(&self.table);
+    }
+
     /// The column's own default for the next column.
     pub fn default(&mut self) -> Result<&mut Self, EngineError> {
         let column = self.column()?;
@@ -165,6 +211,46 @@ impl Inserter<'_> {
         let value = of.map_or(Ok(Value::Null), Column::default_value)?;
         self.row.set(&self.table, column, &value)?;
         Ok(self)
+    }
+
+    /// Whether rows may be gathered and inserted together: inside a transaction, where the table is one tree.
+    pub fn gathers(&self) -> bool {
+        self.session.in_transaction() && Gathered::takes(&self.table)
+    }
+
+    /// Ends the row, to be inserted by [`Inserter::insert_gathered`]. Ready for the next one, also after an
+    /// error: the row is left out then.
+    pub fn gather(&mut self) -> Result<(), EngineError> {
+        if self.gathered.len() == 0 {
+            self.lock_for_identity()?;
+        }
+        let mut gathered = std::mem::take(&mut self.gathered);
+        let pushed = self.with_row(|_, table, row| gathered.push(table, row));
+        self.gathered = gathered;
+        pushed
+    }
+
+    /// Inserts the rows gathered. An error is one of the first row that is not in the table then; those
+    /// behind it are not either.
+    pub fn insert_gathered(&mut self) -> Result<(), EngineError> {
+        let Inserter {
+            session,
+            table,
+            gathered,
+            ..
+        } = self;
+        let mut result = Ok(());
+        while result.is_ok() && !gathered.is_done() {
+            if !session.in_transaction() {
+                gathered.forget_locks();
+            }
+            result = session.statement(|session| session.insert_gathered(table, gathered));
+        }
+        if result.is_err() && session.in_transaction() {
+            session.give_back_gathered(table, gathered);
+        }
+        gathered.clear();
+        result
     }
 
     /// Inserts the row; gives its identity value. Ready for the next one, also after an error.
@@ -192,7 +278,12 @@ impl Inserter<'_> {
         } else {
             Err(EngineError::refused(213, &[]))
         };
-        row.clear(table.columns.len());
+        row.clear(table);
         result
     }
+}
+
+#[cold]
+fn too_many() -> EngineError {
+    EngineError::refused(213, &[])
 }

@@ -16,7 +16,8 @@
 //!   while its row could be locked S: never while the transaction that inserted it may still roll back.
 //! - **Reader of one key.** S on the key; when it is not there, the first key at or behind it is locked as
 //!   an anchor is, and the key is looked up once more.
-//! - **Inserter.** (1) X on the row (a unique index: on the entry as well). (2) Under the EX latch of the
+//! - **Inserter.** (1) X on the row (a unique index: on the entry as well); of rows that are inserted
+//!   together, on those behind it too, as far as they are free. (2) Under the EX latch of the
 //!   leaf that the key goes to, and of the leaf of the next key if that is another one, when readers
 //!   have announced themselves: RangeI-N on the next key must be free. If it is not, nothing has been
 //!   inserted; the inserter releases the latch, waits *for the lock itself*, holds it while it tries once
@@ -203,6 +204,13 @@ impl Visitor for Anchoring<'_> {
     }
 }
 
+/// The result of an attempt to insert rows in a tree, and the locks that barred it.
+struct Look<T> {
+    done: T,
+    by_key: Option<Blocked>,
+    by_page: Option<Blocked>,
+}
+
 /// A lock held while the key comes in: what the owner held before.
 #[derive(Clone, Copy)]
 struct Passage {
@@ -223,25 +231,13 @@ impl Session {
         let mut passage = None;
         let mut waits = LockWaits::default();
         loop {
-            let Some(mut txn) = self.txn.take() else {
-                return Err(EngineError::Damaged(
-                    "a change without a transaction".to_owned(),
-                ));
-            };
-            let gate = Inserting {
-                locks: Latched::new(self, table, index),
-                pages: PageAsk::new(self, table, index, (LockMode::X, Keep::Held)).of_look(&waits),
-                key,
-            };
-            let done = tree.insert_gated(&mut By::Txn(&mut txn), key, row, &gate);
-            let (blocked, by_page) = (gate.locks.blocked.get(), gate.pages.blocked.take());
-            let left = gate.pages.left();
-            self.txn = Some(txn);
-            waits.end_look(self, left);
+            let look = self.try_enter((table, index, key), &mut waits, |by, gate| {
+                tree.insert_gated(by, key, row, gate)
+            })?;
             self.leave(passage.take());
-            match (done, blocked) {
-                (Err(AccessError::Barred), _) if by_page.is_some() => {
-                    waits.wait(self, table, by_page)?;
+            match (look.done, look.by_key) {
+                (Err(AccessError::Barred), _) if look.by_page.is_some() => {
+                    waits.wait(self, table, look.by_page)?;
                 }
                 (Err(AccessError::Barred), Some((resource, LockMode::RangeIN))) => {
                     passage = Some(self.wait_for_passage(resource)?);
@@ -252,6 +248,54 @@ impl Session {
                 (done, _) => return Ok(done?),
             }
         }
+    }
+
+    /// Puts rows in a tree by `insert` behind the gate of this key.
+    fn try_enter<T>(
+        &mut self,
+        (table, index, key): (&Table, &Index, &Key),
+        waits: &mut LockWaits,
+        insert: impl FnOnce(&mut By<'_>, &dyn Gate) -> T,
+    ) -> Result<Look<T>, EngineError> {
+        let Some(mut txn) = self.txn.take() else {
+            return Err(EngineError::Damaged(
+                "a change without a transaction".to_owned(),
+            ));
+        };
+        let gate = Inserting {
+            locks: Latched::new(self, table, index),
+            pages: PageAsk::new(self, table, index, (LockMode::X, Keep::Held)).of_look(waits),
+            key,
+        };
+        let done = insert(&mut By::Txn(&mut txn), &gate);
+        let look = Look {
+            done,
+            by_key: gate.locks.blocked.get(),
+            by_page: gate.pages.blocked.take(),
+        };
+        let left = gate.pages.left();
+        self.txn = Some(txn);
+        waits.end_look(self, left);
+        Ok(look)
+    }
+
+    /// Puts the first of these rows in a tree together, where no session guards gaps of it; gives their
+    /// number.
+    pub(super) fn enter_many<'r>(
+        &mut self,
+        (table, index): (&Table, &Index),
+        keys: &[Key],
+        rows: impl Iterator<Item = &'r [u8]> + Clone,
+    ) -> Result<usize, EngineError> {
+        let (tree, Some(first)) = (index.tree()?, keys.first()) else {
+            return Ok(0);
+        };
+        // What bars these rows is waited for by the first of them alone.
+        let mut waits = LockWaits::default();
+        let look = self.try_enter((table, index, first), &mut waits, |by, gate| {
+            tree.insert_many(by, keys, rows, gate)
+        })?;
+        Ok(look.done?)
     }
 
     fn wait_for_passage(&self, resource: Resource) -> Result<Passage, EngineError> {

@@ -1,11 +1,13 @@
 //! What a session does with the rows of a table: methods of [`Session`](crate::Session).
 
+mod batch;
 mod bulk;
 mod candidates;
 mod change;
 mod divide;
 mod identity;
 mod insert;
+mod insert_many;
 mod inserter;
 mod load;
 mod lock_waits;

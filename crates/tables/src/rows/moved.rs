@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn a_moved_row_is_the_same_after_its_way_through_bytes() {
         let mut old = RowBuffer::default();
-        old.clear(3);
+        old.begin(3, None);
         old.set_bytes(0, Some(b"first"));
         old.set_bytes(2, Some(b""));
         old.set_uniquifier(7);

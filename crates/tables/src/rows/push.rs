@@ -21,6 +21,9 @@ pub trait PushValues {
 
     /// NULL for the next column.
     fn null(&mut self) -> Result<&mut Self, EngineError>;
+
+    /// Forgets the values pushed since the last row: the next value is the first of a row.
+    fn forget_row(&mut self);
 }
 
 macro_rules! push_values {
@@ -47,6 +50,10 @@ macro_rules! push_values {
 
             fn null(&mut self) -> Result<&mut Self, EngineError> {
                 $kind::null(self)
+            }
+
+            fn forget_row(&mut self) {
+                $kind::forget_row(self);
             }
         })*
     };

@@ -5,9 +5,10 @@ use super::{Index, LeafColumn};
 use crate::error::{ColumnFault, EngineError, refuse};
 use crate::schema::MAX_KEY_BYTES;
 use furrow_access::{AccessError, Key};
-use furrow_format::{RowError, RowId};
+use furrow_format::{RowDraft, RowError, RowId, RowTemplate};
 use furrow_messages::Message;
 use furrow_types::{Family, TypeError, TypeId, Value, encode_into};
+use std::sync::Arc;
 
 /// Most columns that are handled without taking memory.
 const FEW: usize = 32;
@@ -15,9 +16,7 @@ const FEW: usize = 32;
 /// The columns of one row of a table, encoded; used again and again.
 #[derive(Debug, Default)]
 pub(crate) struct RowBuffer {
-    bytes: Vec<u8>,
-    /// By table column; `None` is NULL.
-    places: Vec<Option<(u32, u32)>>,
+    columns: RowDraft,
     /// The row's number among those with its clustered key; empty is 0.
     pub(crate) uniquifier: [u8; 4],
     pub(crate) numbered: bool,
@@ -26,18 +25,22 @@ pub(crate) struct RowBuffer {
 }
 
 impl RowBuffer {
-    /// Forgets the row; the next one has `columns` columns, all NULL.
-    pub(crate) fn clear(&mut self, columns: usize) {
-        self.bytes.clear();
-        self.places.clear();
-        self.places.resize(columns, None);
+    /// Forgets the row; the next one is of this table, all columns NULL.
+    #[inline]
+    pub(crate) fn clear(&mut self, table: &Table) {
+        self.begin(table.columns.len(), table.base().template.as_ref());
+    }
+
+    /// The same, without a table.
+    #[inline]
+    pub(crate) fn begin(&mut self, columns: usize, template: Option<&Arc<RowTemplate>>) {
+        self.columns.begin(columns, template);
         self.numbered = false;
     }
 
     /// Becomes the same row.
     pub(crate) fn copy_from(&mut self, other: &RowBuffer) {
-        self.bytes.clone_from(&other.bytes);
-        self.places.clone_from(&other.places);
+        self.columns.copy_from(&other.columns);
         (self.uniquifier, self.numbered) = (other.uniquifier, other.numbered);
         self.rid = other.rid;
     }
@@ -47,14 +50,15 @@ impl RowBuffer {
         out.push(u8::from(self.numbered));
         out.extend_from_slice(&self.uniquifier);
         out.extend_from_slice(&self.rid);
-        out.extend_from_slice(&(self.places.len() as u32).to_le_bytes());
-        out.extend_from_slice(&(self.bytes.len() as u32).to_le_bytes());
-        for place in &self.places {
+        let (bytes, places) = self.columns.parts();
+        out.extend_from_slice(&(places.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+        for place in places {
             let (start, end) = place.unwrap_or((u32::MAX, u32::MAX));
             out.extend_from_slice(&start.to_le_bytes());
             out.extend_from_slice(&end.to_le_bytes());
         }
-        out.extend_from_slice(&self.bytes);
+        out.extend_from_slice(bytes);
     }
 
     /// The row that [`RowBuffer::append_to`] appended; `None` for bytes that are no row.
@@ -76,9 +80,10 @@ impl RowBuffer {
                     .map(|_| Some((start, end))),
             }
         };
+        let places = places.chunks_exact(8).map(place).collect::<Option<_>>()?;
+        let bytes = (row.len() == number(len) as usize).then(|| row.to_vec())?;
         Some(RowBuffer {
-            places: places.chunks_exact(8).map(place).collect::<Option<_>>()?,
-            bytes: (row.len() == number(len) as usize).then(|| row.to_vec())?,
+            columns: RowDraft::of_parts(bytes, places),
             uniquifier: *uniquifier,
             numbered: *numbered != 0,
             rid: *rid,
@@ -88,14 +93,7 @@ impl RowBuffer {
     /// Sets a column to bytes that are its encoded value.
     #[inline]
     pub(crate) fn set_bytes(&mut self, column: usize, value: Option<&[u8]>) {
-        let place = value.map(|value| {
-            let start = self.bytes.len() as u32;
-            self.bytes.extend_from_slice(value);
-            (start, self.bytes.len() as u32)
-        });
-        if let Some(slot) = self.places.get_mut(column) {
-            *slot = place;
-        }
+        self.columns.set(column, value);
     }
 
     /// Encodes a value for a column.
@@ -109,25 +107,19 @@ impl RowBuffer {
         let Some(of) = table.columns.get(column) else {
             return Err(EngineError::refused(213, &[]));
         };
-        let place = if value.is_null() {
-            None
-        } else {
-            let start = self.bytes.len();
-            encode_into(&of.data_type, value, &mut self.bytes)
-                .map_err(|e| value_error(table, of, &e))?;
-            Some((start as u32, self.bytes.len() as u32))
-        };
-        if let Some(slot) = self.places.get_mut(column) {
-            *slot = place;
+        if value.is_null() {
+            self.columns.set(column, None);
+            return Ok(());
         }
-        Ok(())
+        let encode = |out: &mut Vec<u8>| encode_into(&of.data_type, value, out);
+        let set = self.columns.set_with(column, encode);
+        set.map_err(|e| value_error(table, of, &e))
     }
 
     /// A column's bytes.
     #[inline]
     pub(crate) fn get(&self, column: usize) -> Option<&[u8]> {
-        let (start, end) = (*self.places.get(column)?)?;
-        self.bytes.get(start as usize..end as usize)
+        self.columns.get(column)
     }
 
     #[inline]
@@ -176,7 +168,7 @@ impl RowBuffer {
         row: &[u8],
         rid: Option<RowId>,
     ) -> Result<(), EngineError> {
-        self.clear(table.columns.len());
+        self.clear(table);
         if let Some(rid) = rid {
             self.set_rid(rid);
         }
@@ -200,12 +192,56 @@ impl RowBuffer {
         Ok(())
     }
 
-    /// Appends the row of `index`.
+    /// Appends the row of `index`, of which NULLs have been checked.
+    #[inline]
     pub(crate) fn encode_row(&self, index: &Index, out: &mut Vec<u8>) -> Result<(), EngineError> {
+        if self.finish_row(index, out) {
+            return Ok(());
+        }
+        self.encode_values(index, out)
+    }
+
+    /// Appends the row of `index`, where it has been written column by column; `false`, with nothing
+    /// appended, where its values have to be encoded, and for a NULL that its layout does not take.
+    #[inline]
+    pub(crate) fn finish_row(&self, index: &Index, out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        let template = index.template.as_ref();
+        let finished = template.is_some_and(|template| self.columns.finish(template, out));
+        debug_assert!(
+            !finished || self.is_encoded(index, out.get(start..)),
+            "both ways agree"
+        );
+        finished
+    }
+
+    /// 515 for NULL in a column that takes none.
+    #[inline]
+    pub(crate) fn check_nulls(&self, table: &Table) -> Result<(), EngineError> {
+        for (at, column) in table.columns.iter().enumerate() {
+            if !column.nullable && self.get(at).is_none() {
+                return Err(null_error(table, column, "INSERT"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether these bytes are what its values are encoded to.
+    fn is_encoded(&self, index: &Index, row: Option<&[u8]>) -> bool {
+        let mut encoded = Vec::new();
+        self.encode_values(index, &mut encoded).is_ok() && row == Some(&encoded)
+    }
+
+    /// Appends the row of `index`, from its values.
+    pub(crate) fn encode_values(
+        &self,
+        index: &Index,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EngineError> {
         let layout = &index.shape().leaf;
         // Fixed columns; then for each column a bit and an offset at most, and their numbers.
         let around = usize::from(layout.pminlen()) + 3 * index.leaf.len() + 8;
-        out.reserve(around + self.bytes.len());
+        out.reserve(around + self.columns.size_bytes());
         let mut few: [Option<&[u8]>; FEW] = [None; FEW];
         let count = index.leaf.len();
         let encoded = if let Some(values) = few.get_mut(..count) {

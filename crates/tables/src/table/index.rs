@@ -5,7 +5,7 @@ use crate::error::EngineError;
 use crate::schema::IndexOptions;
 use furrow_access::{AccessError, By, Gate, Heap, Key, Shape, Tree, UndoOp};
 use furrow_format::catalog::{index_kind, index_status};
-use furrow_format::{AllocUnitId, PageId, RowId, RowsetId};
+use furrow_format::{AllocUnitId, PageId, RowId, RowTemplate, RowsetId};
 use furrow_io::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use furrow_space::Unit;
 use furrow_txn::Store;
@@ -339,6 +339,9 @@ pub struct Index {
     pub(crate) uniquifier: bool,
     /// By place of the table's column: its value in rows that are older than it, where that is not NULL.
     pub(crate) older: Arc<HashMap<usize, Value>>,
+    /// For rows that are written column by column: of the table itself, where its rows have the table's
+    /// columns in order.
+    pub(crate) template: Option<Arc<RowTemplate>>,
 }
 
 impl Index {
@@ -456,6 +459,19 @@ impl Index {
             key.push(layout.value(record, at).ok()?);
         }
         Some(key)
+    }
+
+    /// The template for its rows, if they have the columns of a table with this many, in order.
+    pub(super) fn template_of(
+        rowset: &Rowset,
+        leaf: &[LeafColumn],
+        columns: usize,
+    ) -> Option<Arc<RowTemplate>> {
+        let in_order = (0..columns).map(LeafColumn::Table);
+        if !leaf.iter().copied().eq(in_order) {
+            return None;
+        }
+        RowTemplate::new(&rowset.shape().leaf).map(Arc::new)
     }
 
     pub(crate) fn kind_of(code: u8) -> Option<IndexKind> {

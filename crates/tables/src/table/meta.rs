@@ -389,6 +389,7 @@ impl Table {
         let leaf_of = (0..rows.columns.len())
             .map(|c| leaf.iter().position(|l| *l == LeafColumn::Table(c)))
             .collect();
+        let template = Index::template_of(&rowset, &leaf, rows.columns.len());
         Some(Index {
             id: row.indid as u32,
             name: row.name.clone().unwrap_or_default(),
@@ -404,6 +405,7 @@ impl Table {
             leaf_of,
             locator: Vec::new(),
             older: Arc::default(),
+            template,
         })
     }
 

@@ -87,6 +87,7 @@ impl Table {
             locator: Vec::new(),
             uniquifier: false,
             older: Arc::default(),
+            template: None,
         }
     }
 
