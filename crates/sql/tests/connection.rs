@@ -141,6 +141,10 @@ fn statistics_io_and_time_tell_what_a_statement_read_and_took() {
     let texts: Vec<&str> = kept.notices.iter().map(|n| &*n.message.text).collect();
     let tables: Vec<&str> = texts.iter().filter_map(|t| t.split('\'').nth(1)).collect();
     assert_eq!(tables, ["small", "t"], "{texts:?}");
+    // Rows that go in together are reads of their table too.
+    let (_, kept) = run(&mut one, "INSERT small VALUES (2), (3)");
+    let mut texts = kept.notices.iter().map(|n| &*n.message.text);
+    assert!(texts.any(|text| text.starts_with("Table 'small'. ")));
     let (_, kept) = run(&mut one, "SET STATISTICS IO OFF; SELECT COUNT(*) FROM t");
     assert!(kept.notices.is_empty());
 }

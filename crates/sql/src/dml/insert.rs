@@ -69,9 +69,8 @@ fn bind(binder: &mut Binder<'_>, written: &Insert) -> Result<InsertPlan> {
     let seen = (through.as_ref(), &[][..]);
     let mut rules = Rules::bind(binder, Verb::Insert, &target, &written.output, seen)?;
     rules.fill(binder, &target.table, &columns)?;
-    let own = matches!(plan, Plan::One | Plan::Values(_));
     Ok(InsertPlan {
-        reads_target: !own && plan.reads(target.db.id(), target.table.id()),
+        reads_target: plan.reads(target.db.id(), target.table.id()),
         target,
         columns,
         plan,
@@ -252,7 +251,7 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
     let (target, columns) = (&insert.target, &insert.columns);
     let mut batches = None;
     if gathers(&insert.plan, rules) {
-        let session = cx.sessions.of_table(&target.db, target.table.name())?;
+        let session = cx.sessions.by_table(target.db.id(), &target.table)?;
         batches = session.bulk_rows(&target.table, columns, target.hints.granularity);
     }
     let mut each = |cx: &mut Context, row: &[Value]| -> Result<()> {
@@ -265,9 +264,10 @@ fn feed(cx: &mut Context, insert: &InsertPlan, rules: &mut Rules) -> Result<u64>
     let fed = feed_each(cx, insert, &mut each);
     if let Some(batches) = &mut batches
         && (fed.is_ok() || cx.check_cancel().is_ok())
+        && !fed.as_ref().is_err_and(|error| error.number() == 1205)
     {
         // The error of a row that was gathered comes before that of a later row.
-        let session = cx.sessions.of_table(&target.db, target.table.name())?;
+        let session = cx.sessions.by_table(target.db.id(), &target.table)?;
         session.hinted(target.hints, |session| session.finish_bulk_rows(batches))?;
     }
     fed?;
@@ -307,7 +307,7 @@ fn gather(
     batches: &mut BulkRows,
     row: &[Value],
 ) -> Result<()> {
-    let session = cx.sessions.of_table(&target.db, target.table.name())?;
+    let session = cx.sessions.by_table(target.db.id(), &target.table)?;
     let identity = session.hinted(target.hints, |session| session.push_bulk_row(batches, row))?;
     if identity.is_some() {
         cx.last.identity = identity;

@@ -57,3 +57,16 @@ select count(*) as rows from whole
 dbcc checktable ('t') with no_infomsgs
 drop table t, numbered, whole
 GO
+-- Every row of VALUES sees the table as it was; a refused row uses no identity values of those behind it.
+create table seen (id int primary key, before int)
+insert seen values (0, 0)
+insert seen values (1, (select count(*) from seen)), (2, (select count(*) from seen)), (3, (select count(*) from seen))
+select * from seen
+create table used (n int identity, k int primary key)
+GO
+insert used (k) values (1), (1), (3), (4), (5)
+GO
+insert used (k) values (9)
+select n, k from used
+drop table seen, used
+GO

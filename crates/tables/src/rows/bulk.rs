@@ -208,18 +208,18 @@ impl BulkInserter<'_> {
         if self.begun.is_none() {
             self.begin()?;
         }
-        if self.batch.is_empty() {
-            self.values.lock_for_identity()?;
-        }
         let (fast, key_may_be_long) = (self.fast, self.key_may_be_long);
         let batch = &mut self.batch;
-        let pushed = self.values.with_row(|session, table, row| match fast {
-            true => push_row(batch, table, row, key_may_be_long),
-            false => session.statement(|session| {
-                session.lock_for_change(table)?;
-                session.insert_row(table, row)
-            }),
-        });
+        let first = batch.is_empty();
+        let pushed = self
+            .values
+            .with_row(first, |session, table, row| match fast {
+                true => push_row(batch, table, row, key_may_be_long),
+                false => session.statement(|session| {
+                    session.lock_for_change(table)?;
+                    session.insert_row(table, row)
+                }),
+            });
         match pushed {
             Ok(()) => {}
             // It has lost its transaction.

@@ -92,15 +92,17 @@ impl Inserter<'_> {
         &self.table
     }
 
-    /// Completes the row and hands it to `with`. Ready for the next one, also after an error.
+    /// Completes the row, which may be the first of some that go in together, and hands it to `with`. Ready
+    /// for the next one, also after an error.
     #[inline]
     pub(super) fn with_row<T>(
         &mut self,
+        first: bool,
         with: impl FnOnce(&mut Session, &Arc<Table>, &mut RowBuffer) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let complete = self.next == self.columns.len();
         let result = if complete {
-            self.complete_and(with)
+            self.complete_and(first, with)
         } else {
             Err(EngineError::refused(213, &[]))
         };
@@ -108,24 +110,21 @@ impl Inserter<'_> {
         result
     }
 
-    /// Before the first of some rows that take identity values: values are reserved in the catalog, which
-    /// only a session with a lock of the table changes.
-    pub(super) fn lock_for_identity(&mut self) -> Result<(), EngineError> {
-        if self.table.identity.is_none() {
-            return Ok(());
-        }
-        let (session, table) = (&mut *self.session, &self.table);
-        session.statement(|session| session.lock_for_change(table))
-    }
-
     fn complete_and<T>(
         &mut self,
+        first: bool,
         with: impl FnOnce(&mut Session, &Arc<Table>, &mut RowBuffer) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         if self.defaults {
             fill_defaults(&self.table, &self.columns, &mut self.row)?;
         }
         if self.table.identity.is_some() {
+            if first {
+                // Values are reserved in the catalog, which only a session with a lock of the table changes.
+                let table = &self.table;
+                self.session
+                    .statement(|session| session.lock_for_change(table))?;
+            }
             self.session
                 .identity_of_row(&self.table, &self.columns, &mut self.row)?;
         }
@@ -221,11 +220,13 @@ impl Inserter<'_> {
     /// Ends the row, to be inserted by [`Inserter::insert_gathered`]. Ready for the next one, also after an
     /// error: the row is left out then.
     pub fn gather(&mut self) -> Result<(), EngineError> {
-        if self.gathered.len() == 0 {
-            self.lock_for_identity()?;
-        }
+        debug_assert!(
+            self.session.in_transaction() || self.table.identity.is_none(),
+            "identity values are taken under a lock that is held until the rows are in"
+        );
         let mut gathered = std::mem::take(&mut self.gathered);
-        let pushed = self.with_row(|_, table, row| gathered.push(table, row));
+        let first = gathered.len() == 0;
+        let pushed = self.with_row(first, |_, table, row| gathered.push(table, row));
         self.gathered = gathered;
         pushed
     }

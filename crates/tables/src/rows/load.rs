@@ -64,8 +64,11 @@ impl Session {
                 minimal: self.db.logs_minimally(),
                 locked: false,
             },
-            Granularity::Row | Granularity::Rows => Way::Rows(Gathered::default()),
-            Granularity::Page => return None,
+            // A row that is refused uses no identity values of rows behind it.
+            Granularity::Row | Granularity::Rows if table.identity.is_none() => {
+                Way::Rows(Gathered::default())
+            }
+            _ => return None,
         };
         takes_batches(table).then(|| BulkRows {
             table: Arc::clone(table),
