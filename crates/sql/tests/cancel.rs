@@ -203,6 +203,9 @@ fn every_operator_ends_soon_when_its_statement_is_cancelled() {
                 }
                 Err(ended) => slow.push(ended),
             }
+            // A batch that ends between its DELETE and its ROLLBACK leaves its transaction open.
+            let mut kept = Kept::default();
+            connection.execute("IF @@TRANCOUNT > 0 ROLLBACK", &mut kept);
         }
     }
     println!("the slowest took {worst:?}");
