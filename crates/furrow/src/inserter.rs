@@ -63,10 +63,12 @@ impl BulkInserter<'_> {
     /// Adds rows, as [`BulkInserter::row`] does; gives their number.
     ///
     /// The iterator runs 16 rows ahead, and the bytes of these rows are read before the first of them is
-    /// added. That is twice as fast as row by row where rows come from all over the memory, and no slower
-    /// elsewhere. After an error of a row's own, such as a text that is too long, the rows before it are in
-    /// the load; up to 15 rows behind it have been taken from the iterator too, and are not in the load. If a
-    /// batch fails, the uncommitted part of the load is undone.
+    /// added, so that a processor waits for the memory of several rows at a time. `docs/performance.md` (W2)
+    /// has the gain where values lie at random places of the memory.
+    ///
+    /// After an error of a row's own, such as a text that is too long, the rows before it are in the load; up
+    /// to 15 rows behind it have been taken from the iterator too, and are not in the load. If a batch fails,
+    /// the uncommitted part of the load is undone.
     #[inline]
     pub fn rows<R: ToRow>(&mut self, rows: impl IntoIterator<Item = R>) -> Result<u64> {
         insert_ahead(rows, |rows| {
