@@ -9,7 +9,8 @@
 //! 4. Where only the base tables are known, an extent or a page that pages in use of other units lie on is
 //!    not claimed by an IAM page, and such pages are never written ([`State::may_write`]).
 //! 5. An IAM page that cannot be used is written again in its place: the catalog names the first of a chain,
-//!    the one before it names each other one.
+//!    the one before it names each other one. Where that is unknown, too, a page that PFS has as an IAM page,
+//!    that cannot be read, and that no chain has takes its place. The interval of the root comes first.
 
 use super::state::{Extent, IamPlan, State, Used, extent_of};
 use crate::plan::NO_UNIT;
@@ -319,8 +320,27 @@ impl State<'_> {
             taken.extend(chain.iter().map(|iam| iam.id));
             self.iams.insert(unit, chain);
         }
+        self.extend_chains(&mut taken);
         self.name_singles();
         self.drop_unnamed();
+    }
+
+    /// Gives chains that lack an IAM page those that cannot be read and that nothing leads to.
+    fn extend_chains(&mut self, taken: &mut BTreeSet<PageId>) {
+        let is_iam = |id: PageId| {
+            let pfs = self.shared.maps.pfs(id);
+            pfs.is_some_and(|pfs| pfs.is_allocated() && pfs.has(PfsByte::IAM))
+        };
+        let bad = self.facts.bad.iter().map(|bad| bad.id);
+        let lost: Vec<PageId> = bad
+            .filter(|id| self.plan().readable && is_iam(*id))
+            .collect();
+        for (unit, mut chain) in std::mem::take(&mut self.iams) {
+            let spare = lost.iter().copied().filter(|id| !taken.contains(id));
+            self.cover(unit, &mut chain, spare.collect());
+            taken.extend(chain.iter().map(|iam| iam.id));
+            self.iams.insert(unit, chain);
+        }
     }
 
     /// Gives each interval that the unit has extents in an IAM page, as far as there are spare ones; the
@@ -335,11 +355,9 @@ impl State<'_> {
         }
         wanted.retain(|start, _| chain.iter().all(|iam| iam.start != *start));
         let mut wanted: Vec<(PageId, u32)> = wanted.into_iter().collect();
-        wanted.sort_by_key(|(start, extents)| (*extents, *start));
-        let first = self
-            .plan()
-            .unit(unit)
-            .map_or(PageId::NONE, |unit| unit.first_iam);
+        let about = self.plan().unit(unit);
+        let (first, root) = about.map_or((PageId::NONE, PageId::NONE), |u| (u.first_iam, u.root));
+        wanted.sort_by_key(|(start, extents)| (*start == interval_of(root), *extents, *start));
         for id in spare {
             let start = match wanted.pop() {
                 Some((start, _)) => start,

@@ -39,6 +39,7 @@ mod read_only;
 mod repair;
 mod repair_catalog;
 mod repair_crash;
+mod repair_iam;
 mod repair_unreadable;
 mod shrink_file;
 mod simulated;

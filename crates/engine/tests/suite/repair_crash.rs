@@ -21,8 +21,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-const FILES: [(u16, &str); 2] = [(1, "d/p.mdf"), (3, "d/s.ndf")];
-const ROWS: i64 = 150;
+pub(crate) const FILES: [(u16, &str); 2] = [(1, "d/p.mdf"), (3, "d/s.ndf")];
+pub(crate) const ROWS: i64 = 150;
 
 /// An instance without threads of its own: a run is the same every time.
 pub(crate) fn start(volume: &SimVolume) -> Result<Arc<Instance>, EngineError> {
@@ -38,7 +38,7 @@ pub(crate) fn start(volume: &SimVolume) -> Result<Arc<Instance>, EngineError> {
 }
 
 /// A machine with a database of a clustered table and a heap, each with an index, shut down cleanly.
-fn sound(rng: &mut SeededRng) -> SimVolume {
+pub(crate) fn sound(rng: &mut SeededRng) -> SimVolume {
     let volume = new_volume();
     let instance = start(&volume).unwrap();
     let database = instance
@@ -74,13 +74,13 @@ pub(crate) fn fill(database: &Arc<Database>, rng: &mut SeededRng) {
     }
 }
 
-fn pages_of(volume: &SimVolume, path: &str) -> Vec<PageBuf> {
+pub(crate) fn pages_of(volume: &SimVolume, path: &str) -> Vec<PageBuf> {
     let bytes = volume.contents(Path::new(path)).unwrap();
     bytes.as_chunks::<PAGE_SIZE>().0.to_vec()
 }
 
 /// The allocation units of the users' tables.
-fn units(volume: &SimVolume) -> BTreeSet<u64> {
+pub(crate) fn units(volume: &SimVolume) -> BTreeSet<u64> {
     let look = volume.fork();
     let instance = start(&look).unwrap();
     let database = instance.database("Db").unwrap();
