@@ -41,7 +41,7 @@ pub use key::Key;
 pub use large::{large_len, read_large};
 pub use shape::{KeyColumn, Shape};
 pub use tree::{
-    Bound, Cursor, Direction, Gate, InPlace, PagePass, Purge, RowBatch, RowCheck, Step, Tree,
-    TreeParts, TreeScan, Visitor,
+    Bound, Cursor, Direction, Gate, InPlace, LeafHint, LeafHints, PagePass, Purge, RowBatch,
+    RowCheck, Step, Tree, TreeParts, TreeScan, Visitor,
 };
 pub use undo::UndoOp;

@@ -58,13 +58,10 @@ impl Lsn {
 
     /// The ten bytes of a page header: VLF u32, block u32, slot u16, little-endian.
     pub fn to_bytes(self) -> [u8; 10] {
-        let mut bytes = [0; 10];
-        let (vlf, rest) = bytes.split_at_mut(4);
-        vlf.copy_from_slice(&self.vlf().to_le_bytes());
-        let (block, slot) = rest.split_at_mut(4);
-        block.copy_from_slice(&self.block().to_le_bytes());
-        slot.copy_from_slice(&self.slot().to_le_bytes());
-        bytes
+        let [a, b, c, d] = self.vlf().to_le_bytes();
+        let [e, f, g, h] = self.block().to_le_bytes();
+        let [i, j] = self.slot().to_le_bytes();
+        [a, b, c, d, e, f, g, h, i, j]
     }
 
     /// From the ten bytes of a page header; a part that is out of range saturates (foreign files may

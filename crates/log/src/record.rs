@@ -92,17 +92,12 @@ impl<'a> Record<'a> {
             u32::try_from(self.len_bytes()).is_ok(),
             "four bytes hold the length"
         );
+        let (len, kind, undo_len) = (self.len_bytes(), self.kind as u8, self.undo.len());
+        let first = len as u64 | u64::from(kind) << 32 | (undo_len as u64) << 40;
         let mut bytes = [0; RECORD_HEADER_BYTES];
-        let undo_len = (self.undo.len() as u32).to_le_bytes();
-        let fields = (self.len_bytes() as u32)
-            .to_le_bytes()
-            .into_iter()
-            .chain([self.kind as u8])
-            .chain(undo_len.into_iter().take(3))
-            .chain(self.txn.0.to_le_bytes())
-            .chain(self.prev.0.to_le_bytes());
-        for (byte, value) in bytes.iter_mut().zip(fields) {
-            *byte = value;
+        let (words, _) = bytes.as_chunks_mut();
+        for (to, word) in words.iter_mut().zip([first, self.txn.0, self.prev.0]) {
+            *to = word.to_le_bytes();
         }
         bytes
     }

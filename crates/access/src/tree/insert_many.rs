@@ -15,6 +15,7 @@
 
 use super::gate::{Gate, Spot};
 use super::handle::Tree;
+use super::near::LeafHint;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};
@@ -45,11 +46,12 @@ impl Tree {
     /// place of the leaf; returns how many. 0, with nothing changed, where the first one has to be inserted
     /// by [`Tree::insert_gated`].
     ///
-    /// The caller holds the locks: X on each key.
+    /// The caller holds the locks: X on each key. A hint is for the first of them, and no older than the
+    /// caller's lock of the table.
     pub fn insert_many<'r>(
         &self,
         by: &mut By<'_>,
-        keys: &[Key],
+        (keys, hint): (&[Key], Option<LeafHint>),
         rows: impl Iterator<Item = &'r [u8]> + Clone,
         gate: &dyn Gate,
     ) -> Result<usize, AccessError> {
@@ -62,13 +64,12 @@ impl Tree {
         let undo = UndoOp::tree_insert_many_len(keys);
         let each = CHANGE_LOG_BYTES + REMOVING_LOG_BYTES;
         by.prepare(self.store(), 64 + bytes + most * each, undo)?;
-        let (leaf, fence) = self.leaf_and_fence(first)?;
-        self.note_if_last(&leaf);
+        let (leaf, fence, spot) = self.place_for(first, hint)?;
         // A reader that guards gaps announces itself before it reads the leaf.
         if !gate.may_change(Page::new(&leaf)) || gate.guards_gaps() {
             return Ok(0);
         }
-        let Spot::Free(slot) = self.spot(&leaf, first, None)? else {
+        let Spot::Free(slot) = spot else {
             return Ok(0);
         };
         let count = self.fitting(by, &leaf, (slot, fence), keys, rows.clone())?;
@@ -102,20 +103,34 @@ impl Tree {
         keys.iter().zip(rows).take_while(takes).count()
     }
 
-    /// The leaf that a key belongs on, latched EX, and which others do.
-    fn leaf_and_fence(&self, key: &Key) -> Result<(PageWrite<'_>, Fence), AccessError> {
-        if let Some(leaf) = self.last_leaf_for(key)? {
-            return Ok((leaf, Fence::Open));
+    /// The leaf that a key belongs on, latched EX, which others do, and where on it the key's row goes.
+    fn place_for(
+        &self,
+        key: &Key,
+        hint: Option<LeafHint>,
+    ) -> Result<(PageWrite<'_>, Fence, Spot), AccessError> {
+        if let Some(hint) = hint
+            && let Some((leaf, slot)) = self.place_by_hint(hint, key)?
+        {
+            return Ok((leaf, Fence::Unknown, Spot::Free(slot)));
         }
-        let (leaf, _, fence) = self.fenced_leaf_for(key, Ex)?;
-        // It was read with the page above latched, or from a copy that is valid with the leaf latched: no
-        // thread has taken keys from the leaf since.
-        let fence = match fence {
-            _ if Page::new(&leaf).next().is_none() => Fence::Open,
-            Some(fence) => Fence::Below(fence),
-            None => Fence::Unknown,
+        let (leaf, ends, fence) = match self.last_leaf_for(key)? {
+            Some(leaf) => (leaf, None, Fence::Open),
+            None => {
+                // It was read with the page above latched, or from a copy that is valid with the leaf
+                // latched: no thread has taken keys from the leaf since.
+                let (leaf, ends, fence) = self.fenced_leaf_for(key, Ex)?;
+                let fence = match fence {
+                    _ if Page::new(&leaf).next().is_none() => Fence::Open,
+                    Some(fence) => Fence::Below(fence),
+                    None => Fence::Unknown,
+                };
+                (leaf, ends, fence)
+            }
         };
-        Ok((leaf, fence))
+        self.note_if_last(&leaf);
+        let spot = self.spot(&leaf, key, ends)?;
+        Ok((leaf, fence, spot))
     }
 
     /// How many of the rows fit at a slot of the leaf, one behind the other.

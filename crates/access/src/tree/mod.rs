@@ -38,6 +38,7 @@ mod insert_many;
 mod ints;
 mod leaves_ahead;
 mod links;
+mod near;
 mod node;
 mod recent;
 mod remove;
@@ -57,6 +58,7 @@ pub use cursor::{Bound, Cursor, Direction, InPlace, PagePass, RowCheck, Step, Tr
 pub use delete::Purge;
 pub use gate::Gate;
 pub use handle::{Tree, TreeParts};
+pub use near::{LeafHint, LeafHints};
 
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};

@@ -3,7 +3,7 @@
 use crate::ground::{Entry, Ground, Size, Trees};
 use crate::kinds::{Big, Kind};
 use crate::tree_model::{Free, Model, check_whole};
-use furrow_access::{By, Gate, Key, Tree, UndoOp};
+use furrow_access::{By, Gate, Key, LeafHints, Tree, UndoOp};
 use furrow_format::Lsn;
 use furrow_io::random::{Rng, seeded, test_seed};
 use furrow_log::OwnedRecord;
@@ -48,7 +48,7 @@ fn try_many(tree: &Tree, txn: &mut Transaction, ids: &[i64], gate: &dyn Gate) ->
     let keys: Vec<Key> = ids.iter().map(Big::key).collect();
     let rows: Vec<Vec<u8>> = ids.iter().map(|&id| row(id)).collect();
     let rows = rows.iter().map(Vec::as_slice);
-    tree.insert_many(&mut By::Txn(txn), &keys, rows, gate)
+    tree.insert_many(&mut By::Txn(txn), (&keys, None), rows, gate)
         .unwrap()
 }
 
@@ -132,6 +132,74 @@ fn rows_of_the_next_leaf_and_rows_that_do_not_fit_are_left_over() {
     txn.commit().unwrap();
     check_whole::<Big>(&tree, &model);
     ground.check_pages(&tree, &tree.audit().unwrap());
+}
+
+/// Inserts rows one by one, each where a hint says; gives how many had a hint.
+fn insert_by_hints(
+    tree: &Tree,
+    txn: &mut Transaction,
+    (ids, hints): (&[i64], &LeafHints),
+    model: &mut Model<Big>,
+) -> usize {
+    let mut hinted = 0;
+    for (at, id) in ids.iter().enumerate() {
+        let (key, bytes, hint) = (Big::key(id), row(*id), hints.get(at));
+        let given = (std::slice::from_ref(&key), hint);
+        let rows = std::iter::once(&bytes[..]);
+        let by = &mut By::Txn(txn);
+        if tree.insert_many(by, given, rows, &Free).unwrap() == 0 {
+            tree.insert(by, &key, &bytes).unwrap();
+        }
+        model.insert(*id, bytes);
+        hinted += usize::from(hint.is_some());
+    }
+    hinted
+}
+
+#[test]
+fn a_hint_that_is_out_of_date_leads_no_row_to_a_wrong_leaf() {
+    let ground = ground();
+    let tree = ground.tree(7, Big::shape());
+    let mut model = filled(&ground, &tree);
+    let ids: Vec<i64> = (1..6000).step_by(96).collect();
+    let keys: Vec<Key> = ids.iter().map(Big::key).collect();
+    let hints = tree.look_ahead(&keys);
+    let mut txn = ground.begin();
+    // Leaves are split, and those in the middle are freed.
+    let split: Vec<i64> = (2..1500).step_by(6).collect();
+    insert(&tree, &mut txn, &mut model, &split);
+    let middle: Vec<i64> = model.range(2000..4000).map(|(&id, _)| id).collect();
+    for id in &middle {
+        tree.delete(&mut By::Txn(&mut txn), &Big::key(id)).unwrap();
+        model.remove(id);
+    }
+    txn.commit().unwrap();
+    for id in &middle {
+        tree.purge_ghosts(&Big::key(id), &|_, _| true).unwrap();
+    }
+    let mut txn = ground.begin();
+    let hinted = insert_by_hints(&tree, &mut txn, (&ids, &hints), &mut model);
+    assert_eq!(hinted, ids.len());
+    txn.commit().unwrap();
+    check_whole::<Big>(&tree, &model);
+    ground.check_pages(&tree, &tree.audit().unwrap());
+}
+
+#[test]
+fn a_hint_to_a_leaf_of_another_tree_leads_no_row_there() {
+    let ground = ground();
+    let (tree, other) = (ground.tree(7, Big::shape()), ground.tree(8, Big::shape()));
+    let mut model = filled(&ground, &tree);
+    let theirs = filled(&ground, &other);
+    let ids: Vec<i64> = (1..6000).step_by(96).collect();
+    let keys: Vec<Key> = ids.iter().map(Big::key).collect();
+    let mut txn = ground.begin();
+    let given = (&ids[..], &other.look_ahead(&keys));
+    let hinted = insert_by_hints(&tree, &mut txn, given, &mut model);
+    assert_eq!(hinted, ids.len());
+    txn.commit().unwrap();
+    check_whole::<Big>(&tree, &model);
+    check_whole::<Big>(&other, &theirs);
 }
 
 /// Others have inserted between the rows, and leaves were split.

@@ -94,10 +94,13 @@ fn insert_several<K: Kind>(
     let new: Vec<K::Id> = new.take(rng.random_range(1..20)).collect();
     let rows: Vec<Vec<u8>> = new.iter().map(|id| K::row(id, &K::payload(rng))).collect();
     let keys: Vec<Key> = new.iter().map(K::key).collect();
+    let hints = rng.random::<bool>().then(|| tree.look_ahead(&keys));
     let mut done = 0;
     while done < keys.len() {
         let left = rows[done..].iter().map(Vec::as_slice);
-        match tree.insert_many(by, &keys[done..], left, &Free).unwrap() {
+        let hint = hints.as_ref().and_then(|hints| hints.get(done));
+        let given = (&keys[done..], hint);
+        match tree.insert_many(by, given, left, &Free).unwrap() {
             0 => tree.insert(by, &keys[done], &rows[done]).unwrap(),
             count => done += count - 1,
         }

@@ -4,13 +4,14 @@
 //! 2. X on the first key, which may wait; and on the keys behind it as far as no other session is in the way.
 //! 3. Rows that go to one place of one leaf are inserted by one log record
 //!    ([`Tree::insert_many`](furrow_access::Tree::insert_many)); a row that needs more than that by itself.
+//!    When the second row does not go with the first, the leaves of the rows behind are requested together.
 //!    Each of these steps is a statement: an error leaves the rows in place that were inserted before.
 
 use super::batch::{push_row, takes_batches};
 use crate::error::EngineError;
 use crate::session::Session;
 use crate::table::{RowBuffer, Table};
-use furrow_access::{By, Key, RowBatch};
+use furrow_access::{By, Key, LeafHint, LeafHints, RowBatch};
 use furrow_txn::lock::{LockMode, Timeout};
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub(super) struct Gathered {
     locked: usize,
     /// Marks of the locks between which keys were locked ahead.
     ahead: Range<u64>,
+    /// Where the leaves were of those that were left at some time, and the number of the first of these.
+    hints: Option<(LeafHints, usize)>,
 }
 
 impl Gathered {
@@ -52,12 +55,18 @@ impl Gathered {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.keys.clear();
-        (self.done, self.locked) = (0, 0);
+        (self.done, self.locked, self.hints) = (0, 0, None);
     }
 
-    /// The transaction that has locked keys is over.
+    /// The transaction that has locked keys, and the table, is over.
     pub(super) fn forget_locks(&mut self) {
-        self.locked = self.done;
+        (self.locked, self.hints) = (self.done, None);
+    }
+
+    /// Where the leaf was of the first row that is left.
+    fn hint(&self) -> Option<LeafHint> {
+        let (hints, first) = self.hints.as_ref()?;
+        hints.get(self.done - first)
     }
 
     /// Whether all rows are in the table.
@@ -73,12 +82,12 @@ impl Session {
         table: &Arc<Table>,
         rows: &mut Gathered,
     ) -> Result<(), EngineError> {
-        self.lock_for_change(table)?;
         let base = table.base();
         let Some(first) = rows.keys.get(rows.done) else {
             return Ok(());
         };
         if rows.locked <= rows.done {
+            self.lock_for_change(table)?;
             if !self.approach(table, base, first, LockMode::X)? {
                 let resource = self.row_resource(table, first);
                 self.lock_row(table, resource, LockMode::X)?;
@@ -89,8 +98,13 @@ impl Session {
             rows.ahead = before..self.db.locks.mark(&self.owner);
         }
         let keys = rows.keys.get(rows.done..rows.locked).unwrap_or_default();
+        let keys = match rows.hint() {
+            None => keys,
+            // Rows in no order: it is hardly ever more than one.
+            Some(_) => keys.get(..2).unwrap_or(keys),
+        };
         let mut left = rows.rows.iter_from(rows.done);
-        let count = self.enter_many((table, base), keys, left.clone())?;
+        let count = self.enter_many((table, base), (keys, rows.hint()), left.clone())?;
         if count > 0 {
             if let Some(txn) = &mut self.txn {
                 base.rowset.count(&mut By::Txn(txn), count as i64);
@@ -101,6 +115,10 @@ impl Session {
             self.insert_in(table, base, key, row)?;
         }
         rows.done += count.max(1);
+        if count <= 1 && rows.hints.is_none() {
+            let left = rows.keys.get(rows.done..).unwrap_or_default();
+            rows.hints = Some((base.tree()?.look_ahead(left), rows.done));
+        }
         Ok(())
     }
 

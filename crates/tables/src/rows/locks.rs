@@ -52,7 +52,7 @@ use crate::error::EngineError;
 use crate::session::Session;
 use crate::table::{Index, IndexKind, Table, lock_hash};
 use furrow_access::{
-    AccessError, Bound, By, Direction, Gate, Key, PagePass, RowCheck, Tree, Visitor,
+    AccessError, Bound, By, Direction, Gate, Key, LeafHint, PagePass, RowCheck, Tree, Visitor,
 };
 use furrow_format::{DatabaseId, Page, PageId};
 use furrow_io::mutation::{Mutation, mutated};
@@ -284,7 +284,7 @@ impl Session {
     pub(super) fn enter_many<'r>(
         &mut self,
         (table, index): (&Table, &Index),
-        keys: &[Key],
+        (keys, hint): (&[Key], Option<LeafHint>),
         rows: impl Iterator<Item = &'r [u8]> + Clone,
     ) -> Result<usize, EngineError> {
         let (tree, Some(first)) = (index.tree()?, keys.first()) else {
@@ -293,7 +293,7 @@ impl Session {
         // What bars these rows is waited for by the first of them alone.
         let mut waits = LockWaits::default();
         let look = self.try_enter((table, index, first), &mut waits, |by, gate| {
-            tree.insert_many(by, keys, rows, gate)
+            tree.insert_many(by, (keys, hint), rows, gate)
         })?;
         Ok(look.done?)
     }
