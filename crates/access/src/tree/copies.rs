@@ -30,7 +30,7 @@
 //! If a mark is invalid, C may be any page: the descent releases it unread, and starts again with the root
 //! latched. Until the marks are tested, the child is taken only if it is in memory and its latch is free. So
 //! no thread waits for a page that it may not use, or reads a page from the disk that may have been freed, or
-//! reports an error about such a page.
+//! reports an error about such a page. (What is only requested ahead may be such a page: `leaf_hints`.)
 //!
 //! # How a copy is read and made
 //! One thread at a time makes a copy, with the page latched SH; a thread that finds another one doing so

@@ -27,7 +27,8 @@ pub(super) enum Spot {
 
 /// Whether a change may be made. Called under latches: must not block.
 pub trait Gate {
-    /// Whether rows of this leaf may be changed. Called before any of them is read.
+    /// Whether rows of this leaf may be changed. Called before any of them decides
+    /// what is done there.
     fn may_change(&self, _leaf: Page<'_>) -> bool {
         true
     }

@@ -15,7 +15,7 @@
 
 use super::gate::{Gate, Spot};
 use super::handle::Tree;
-use super::near::LeafHint;
+use super::leaf_hints::LeafHint;
 use crate::shape::MAX_WHOLE_KEY_BYTES;
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};

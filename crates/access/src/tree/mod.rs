@@ -36,9 +36,9 @@ mod handle;
 mod insert;
 mod insert_many;
 mod ints;
+mod leaf_hints;
 mod leaves_ahead;
 mod links;
-mod near;
 mod node;
 mod recent;
 mod remove;
@@ -58,7 +58,7 @@ pub use cursor::{Bound, Cursor, Direction, InPlace, PagePass, RowCheck, Step, Tr
 pub use delete::Purge;
 pub use gate::Gate;
 pub use handle::{Tree, TreeParts};
-pub use near::{LeafHint, LeafHints};
+pub use leaf_hints::{LeafHint, LeafHints};
 
 use crate::undo::UndoOp;
 use crate::{AccessError, By, Key};

@@ -3,7 +3,6 @@
 //! One redo-only record removes the rows of each page; it may be repeated. Only after the last one, a
 //! compensation record ends the undo. After a crash between them the undo starts again with the remaining
 //! rows.
-//! left.
 //! A page that was filled without logging its rows may be empty by then, or have its rows, depending on what
 //! redo found on the disk. Each attempt rebuilds it by a plain `Format`, because the log has no other record
 //! of the page's contents.

@@ -9,8 +9,9 @@
 //! 4. Where only the base tables are known, an extent or a page that pages in use of other units lie on is
 //!    not claimed by an IAM page, and such pages are never written ([`State::may_write`]).
 //! 5. An IAM page that cannot be used is written again in its place: the catalog names the first of a chain,
-//!    the one before it names each other one. Where that is unknown, too, a page that PFS has as an IAM page,
-//!    that cannot be read, and that no chain has takes its place. The interval of the root comes first.
+//!    the one before it names each other one. If that page is unknown too, an unreadable page that PFS marks
+//!    as an IAM page and that is in no chain is used: first for rows that nothing else has. The interval
+//!    with the extent of the root is assigned first.
 
 use super::state::{Extent, IamPlan, State, Used, extent_of};
 use crate::plan::NO_UNIT;
@@ -331,11 +332,21 @@ impl State<'_> {
             let pfs = self.shared.maps.pfs(id);
             pfs.is_some_and(|pfs| pfs.is_allocated() && pfs.has(PfsByte::IAM))
         };
+        let is_taken = |id: PageId| {
+            let inside = fixed_page_type(id.page).is_none() && id.page.0 < self.size(id.file);
+            let owned = self.singles.contains_key(&id) || self.claims.contains_key(&extent_of(id));
+            !inside || owned || taken.contains(&id)
+        };
         let bad = self.facts.bad.iter().map(|bad| bad.id);
-        let lost: Vec<PageId> = bad
-            .filter(|id| self.plan().readable && is_iam(*id))
-            .collect();
-        for (unit, mut chain) in std::mem::take(&mut self.iams) {
+        let lost = bad.filter(|id| self.plan().readable && is_iam(*id) && !is_taken(*id));
+        let lost: Vec<PageId> = lost.collect();
+        let mut chains: Vec<_> = std::mem::take(&mut self.iams).into_iter().collect();
+        // An index can be built again from its table.
+        chains.sort_by_key(|(unit, _)| {
+            let about = self.plan().unit(*unit);
+            about.is_some_and(|u| u.index_id > 1 && u.kind == unit_kind::IN_ROW)
+        });
+        for (unit, mut chain) in chains {
             let spare = lost.iter().copied().filter(|id| !taken.contains(id));
             self.cover(unit, &mut chain, spare.collect());
             taken.extend(chain.iter().map(|iam| iam.id));
@@ -357,7 +368,9 @@ impl State<'_> {
         let mut wanted: Vec<(PageId, u32)> = wanted.into_iter().collect();
         let about = self.plan().unit(unit);
         let (first, root) = about.map_or((PageId::NONE, PageId::NONE), |u| (u.first_iam, u.root));
-        wanted.sort_by_key(|(start, extents)| (*start == interval_of(root), *extents, *start));
+        let of_root = self.claims.get(&extent_of(root)) == Some(&unit);
+        let is_of_root = |start: PageId| of_root && start == interval_of(root);
+        wanted.sort_by_key(|(start, extents)| (is_of_root(*start), *extents, *start));
         for id in spare {
             let start = match wanted.pop() {
                 Some((start, _)) => start,

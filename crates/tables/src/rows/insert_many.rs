@@ -4,7 +4,7 @@
 //! 2. X on the first key, which may wait; and on the keys behind it as far as no other session is in the way.
 //! 3. Rows that go to one place of one leaf are inserted by one log record
 //!    ([`Tree::insert_many`](furrow_access::Tree::insert_many)); a row that needs more than that by itself.
-//!    When the second row does not go with the first, the leaves of the rows behind are requested together.
+//!    Where a row goes in alone, the leaves of the rows behind it are requested together.
 //!    Each of these steps is a statement: an error leaves the rows in place that were inserted before.
 
 use super::batch::{push_row, takes_batches};
@@ -27,7 +27,7 @@ pub(super) struct Gathered {
     locked: usize,
     /// Marks of the locks between which keys were locked ahead.
     ahead: Range<u64>,
-    /// Where the leaves were of those that were left at some time, and the number of the first of these.
+    /// The leaves of the rows that were left when they were looked for, and the number of the first of these.
     hints: Option<(LeafHints, usize)>,
 }
 
@@ -115,9 +115,12 @@ impl Session {
             self.insert_in(table, base, key, row)?;
         }
         rows.done += count.max(1);
-        if count <= 1 && rows.hints.is_none() {
+        if count == 1 && rows.hints.is_none() {
             let left = rows.keys.get(rows.done..).unwrap_or_default();
             rows.hints = Some((base.tree()?.look_ahead(left), rows.done));
+        } else if count > 1 && rows.hints.is_some() {
+            // They are in an order after all: none is looked for any more.
+            rows.hints = Some((LeafHints::default(), rows.done));
         }
         Ok(())
     }

@@ -1,14 +1,19 @@
 //! Leaves that are looked for ahead of the rows that go there.
 //!
 //! Rows in no order go to leaves all over the tree. An insert would wait for the memory of each leaf, or for
-//! the disk, one after the other. So the leaves of several keys are looked for first, without latching them,
-//! and requested all at the same time.
+//! the disk, one after the other. So the leaves of several keys are looked for first, and requested all at
+//! the same time. They are not latched for that.
 //!
-//! What was found is a hint: the leaf may be split before the row comes. The row goes there only if its place
-//! is between two rows of that page, ghosts included, with the page latched EX. Then it is the right leaf: a
-//! key between two keys of a leaf belongs there, and a page of this tree that has rows is in it, because
-//! leaves are taken out only without rows. (A table that is truncated or rebuilt, or whose load is undone, is
-//! locked against all that hold hints.)
+//! # Why a row does not go to a wrong leaf
+//! What was found is a hint: the leaf may be split or freed before the row is inserted. The hint is used only
+//! if the page, latched EX, is a leaf of this tree by its header, and the row's place is between two rows of
+//! it, ghosts included.
+//! 1. A page that says so and has rows is in the tree. A leaf is taken out only without rows; and truncating,
+//!    dropping and rebuilding a table need a lock that conflicts with the IX lock of who has hints.
+//! 2. A key between two keys of a leaf belongs on that leaf.
+//!
+//! Proof: the tests `a_hint_that_is_out_of_date_leads_no_row_to_a_wrong_leaf` and
+//! `a_hint_to_a_leaf_of_another_tree_leads_no_row_there`, and the model tests of trees.
 
 use super::copies::Wanted;
 use super::gate::Spot;
@@ -22,7 +27,7 @@ use furrow_observe::counters::Counter;
 use furrow_pool::{Ex, FrameHint, LatchRank, Lines, PageKey, PageRead, PageWrite, Sh};
 
 /// Keys that are looked for at the same time.
-const MOST: usize = 64;
+const MOST_KEYS: usize = 64;
 
 /// The leaves of some keys, as they were found.
 #[derive(Debug, Default)]
@@ -49,7 +54,7 @@ impl Tree {
     /// requests them to be read. Only for trees whose keys begin with an integer. It reports no error.
     pub fn look_ahead(&self, keys: &[Key]) -> LeafHints {
         let pool = self.store().pool();
-        let keys = keys.get(..MOST).unwrap_or(keys);
+        let keys = keys.get(..MOST_KEYS).unwrap_or(keys);
         let mut hints: Vec<_> = keys.iter().map(|key| self.probable_leaf(key)).collect();
         let found = hints.iter().flatten();
         let leaves: Vec<PageKey> = found.map(|hint| self.store().key(hint.leaf)).collect();
