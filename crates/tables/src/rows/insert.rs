@@ -13,7 +13,7 @@ use crate::session::Session;
 use crate::table::{Index, RowBuffer, Table, duplicate_error, lock_hash};
 use furrow_access::{AccessError, Bound, By, Direction, Heap, Key};
 use furrow_format::RowId;
-use furrow_txn::lock::{Granted, LockMode, Resource, Timeout};
+use furrow_txn::lock::{Granted, LockMode, Resource};
 use furrow_types::{TypeId, Value, encode_into};
 use std::sync::Arc;
 
@@ -231,10 +231,8 @@ impl Session {
         let (locks, owner, db) = (&self.db.locks, &self.owner, self.db.id);
         let pages = PageAsk::new(self, table, table.base(), (LockMode::X, Keep::Held)).of_rows();
         let mut try_lock = |rid: RowId| {
-            let (row, now) = (Resource::Rid(db, rid), Timeout::NoWait);
-            let free = locks.try_instant(owner, row, LockMode::X);
-            let taken = free.then(|| locks.lock_within(owner, table.id, row, LockMode::X, now));
-            let Some(Ok(granted)) = taken else {
+            let row = Resource::Rid(db, rid);
+            let Ok(Some(granted)) = locks.lock_at_once(owner, table.id, row, LockMode::X) else {
                 return false;
             };
             let free = pages.may_at(rid.page);

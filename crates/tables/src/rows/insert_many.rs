@@ -12,7 +12,7 @@ use crate::error::EngineError;
 use crate::session::Session;
 use crate::table::{RowBuffer, Table};
 use furrow_access::{By, Key, LeafHint, LeafHints, RowBatch};
-use furrow_txn::lock::{LockMode, Timeout};
+use furrow_txn::lock::LockMode;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -155,10 +155,9 @@ impl Session {
                 continue;
             }
             let resource = self.row_resource(table, key);
-            let (locks, now) = (&self.db.locks, Timeout::NoWait);
-            let free = locks.try_instant(&self.owner, resource, LockMode::X);
-            let lock = || locks.lock_within(&self.owner, table.id, resource, LockMode::X, now);
-            if !free || lock().is_err() {
+            let (locks, owner) = (&self.db.locks, &self.owner);
+            let taken = locks.lock_at_once(owner, table.id, resource, LockMode::X);
+            if !matches!(taken, Ok(Some(_))) {
                 return Ok(count);
             }
             self.count_row_lock(table)?;

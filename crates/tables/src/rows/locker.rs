@@ -7,7 +7,7 @@ use crate::session::covers_rows;
 use crate::table::{Index, IndexKind, Table, Taker, lock_hash};
 use furrow_access::{HeapVisitor, InPlace, PagePass, RowCheck, Visitor};
 use furrow_format::{DatabaseId, ObjectId, Page, PageId, RowId};
-use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Timeout, Watch};
+use furrow_txn::lock::{LockError, LockManager, LockMode, LockOwner, Resource, Watch};
 
 /// Tests and takes locks for a cursor.
 pub(super) struct Locker<'v, 'r> {
@@ -44,24 +44,16 @@ impl Locker<'_, '_> {
         if self.expected == Some(resource) {
             self.expected = None;
         }
-        let free = self.locks.try_instant(self.owner, resource, mode);
-        let taken = match free {
-            true => {
-                self.locks
-                    .lock_within(self.owner, self.object, resource, mode, Timeout::NoWait)
-            }
-            false => {
-                self.blocked = Some((resource, mode));
-                return false;
-            }
-        };
+        let taken = self
+            .locks
+            .lock_at_once(self.owner, self.object, resource, mode);
         match taken {
             // A session that locks pages may have announced itself meanwhile.
-            Ok(_) => {
+            Ok(Some(_)) => {
                 self.pages.keep(resource);
                 self.pages.may_at(self.page) || self.is_kept_out()
             }
-            Err(LockError::Timeout { .. }) => {
+            Ok(None) => {
                 self.blocked = Some((resource, mode));
                 false
             }

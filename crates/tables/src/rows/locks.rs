@@ -56,7 +56,7 @@ use furrow_access::{
 };
 use furrow_format::{DatabaseId, Page, PageId};
 use furrow_io::mutation::{Mutation, mutated};
-use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource, Timeout};
+use furrow_txn::lock::{LockManager, LockMode, LockOwner, Resource};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -106,12 +106,9 @@ impl<'a> Latched<'a> {
     }
 
     fn take(&self, resource: Resource, mode: LockMode) -> bool {
-        let (owner, now) = (self.owner, Timeout::NoWait);
-        let taken = self.test(resource, mode)
-            && self
-                .locks
-                .lock_within(owner, self.table.id, resource, mode, now)
-                .is_ok();
+        let (owner, table) = (self.owner, self.table.id);
+        let taken = self.locks.lock_at_once(owner, table, resource, mode);
+        let taken = matches!(taken, Ok(Some(_)));
         if !taken {
             self.blocked.set(Some((resource, mode)));
         }

@@ -271,6 +271,69 @@ impl LockManager {
         Ok(Granted::New)
     }
 
+    /// The same for a row, key or page, if no lock of another owner is in the way, nor one of an owner that
+    /// leaves (see `early`). Never waits and leaves no trace: for callers that hold a page latch. If it
+    /// returns `None`, release the latch and use [`LockManager::lock_within`].
+    pub fn lock_at_once(
+        &self,
+        owner: &LockOwner,
+        object: ObjectId,
+        resource: Resource,
+        mode: LockMode,
+    ) -> Result<Option<Granted>, LockError> {
+        debug_assert!(resource.accepts(mode), "{mode} on {resource}");
+        debug_assert!(
+            !matches!(resource, Resource::Object(..)),
+            "a lock of an object may be a note"
+        );
+        debug_assert!(
+            !owner.core.leave.is_leaving(),
+            "an owner that leaves requests nothing"
+        );
+        let hash = resource.hash();
+        let mut locks = owner.locks.lock();
+        let at = locks.find(hash, &resource);
+        let own = at.map(|at| locks.entries()[at].mode);
+        let target = own.map_or(mode, |own| own.supremum(mode));
+        if own == Some(target) {
+            return Ok(Some(Granted::Held));
+        }
+        let mut shard = self.table.shard(self.table.shard_of(hash));
+        if shard.probe(hash, &resource, own, target).is_err() {
+            return Ok(None);
+        }
+        shard.asked += 1;
+        let (request, granted) = if let Some(at) = at {
+            let held = locks.get_mut(at);
+            let request = self.table.settle(&owner.core, &mut shard, held);
+            let converted = shard.convert(request, target);
+            debug_assert!(converted.is_ok(), "what is probed as free is granted");
+            if converted.is_err() {
+                return Ok(None);
+            }
+            held.mode = target;
+            (request, Granted::Converted)
+        } else {
+            let request = match shard.acquire(hash, &resource, owner.core.id, target) {
+                Asked::Granted(request) => request,
+                Asked::Full => return Err(LockError::OutOfLocks),
+                Asked::Blocked(_) => return Ok(None),
+            };
+            locks.push(Held {
+                resource,
+                hash,
+                grant: Grant::Request(request),
+                mode: target,
+                session: false,
+                object,
+                sequence: 0,
+            });
+            (request, Granted::New)
+        };
+        self.table.note_grant(&owner.core, &shard, request);
+        Ok(Some(granted))
+    }
+
     /// Locks `resource` as `model` is locked by the same owner, without waiting. `false` when another owner's
     /// lock is in the way, or `model` is not held. The lock is released when `model` would be: a rollback to
     /// a savepoint between the two keeps both. For a page that takes over rows of another one.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use furrow_format::{Lsn, TxnId};
+use furrow_format::{Lsn, ObjectId, TxnId};
 use furrow_io::thread::scope;
 use furrow_io::time::{Moment, sleep};
 
@@ -34,6 +34,8 @@ fn a_writer_passes_an_owner_that_leaves_and_follows_it_and_readers_wait() {
     for mode in [S, U, X, RangeSS, RangeSU, RangeXX] {
         assert_eq!(now(&manager, &c, key(1), mode), None, "{mode}");
         assert!(!manager.try_instant(&c, key(1), mode), "{mode}");
+        let taken = manager.lock_at_once(&c, ObjectId(1), key(1), mode);
+        assert_eq!(taken.unwrap(), None, "{mode}");
     }
     assert!(!manager.try_instant(&c, table(1), S));
     let rows = manager.snapshot();

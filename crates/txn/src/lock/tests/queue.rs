@@ -1,10 +1,11 @@
 //! Granting: order, conversion, instant requests, what is left behind.
 
+use furrow_format::ObjectId;
 use furrow_io::sync::Mutex;
 use furrow_io::thread::scope;
 
 use super::super::LockMode::{self, *};
-use super::super::{Granted, LockManager, LockStatus, Timeout};
+use super::super::{Granted, LockManager, LockOwner, LockStatus, Timeout};
 use super::{check, is_empty, key, owner, parties, queued, table};
 
 #[test]
@@ -178,6 +179,32 @@ fn an_instant_probe_tells_the_truth_and_leaves_nothing() {
 }
 
 #[test]
+fn a_lock_that_is_taken_at_once_never_waits_and_leaves_nothing_when_it_is_refused() {
+    let (manager, [a, b]) = parties();
+    let at_once = |owner: &LockOwner, mode| {
+        let granted = manager.lock_at_once(owner, ObjectId(1), key(1), mode);
+        check(&manager);
+        granted.unwrap()
+    };
+    assert_eq!(at_once(&a, S), Some(Granted::New));
+    assert_eq!(at_once(&a, S), Some(Granted::Held));
+    assert_eq!(at_once(&b, X), None);
+    assert_eq!(b.lock_count(), 0);
+    assert_eq!(at_once(&b, S), Some(Granted::New));
+    assert_eq!(at_once(&a, X), None);
+    assert_eq!(
+        a.held(&key(1)),
+        Some(S),
+        "a refused conversion changes nothing"
+    );
+    manager.release_all(&b);
+    assert_eq!(at_once(&a, X), Some(Granted::Converted));
+    assert_eq!(at_once(&a, S), Some(Granted::Held));
+    manager.release_all(&a);
+    assert!(is_empty(&manager));
+}
+
+#[test]
 fn a_probe_does_not_pass_a_waiting_writer() {
     let (manager, [a, b, c]) = parties();
     manager.lock(&a, key(1), S, Timeout::Forever).unwrap();
@@ -185,6 +212,8 @@ fn a_probe_does_not_pass_a_waiting_writer() {
         s.spawn(|| manager.lock(&b, key(1), X, Timeout::Forever).unwrap());
         queued(&manager, 52, key(1));
         assert!(!manager.try_instant(&c, key(1), S));
+        let taken = manager.lock_at_once(&c, ObjectId(1), key(1), S);
+        assert_eq!(taken.unwrap(), None);
         manager.release_all(&a);
     });
 }

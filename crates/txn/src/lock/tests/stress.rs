@@ -3,7 +3,7 @@
 use furrow_io::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use furrow_format::TxnId;
+use furrow_format::{ObjectId, TxnId};
 use furrow_io::random::test_seed;
 use furrow_io::thread::{scope, yield_now};
 use furrow_io::time::Moment;
@@ -14,6 +14,11 @@ use super::{Dice, check, is_empty, key, owner, table};
 
 const THREADS: u64 = 32;
 const KEYS: u64 = 24;
+
+fn taken_at_once(manager: &LockManager, me: &LockOwner, n: u64, mode: LockMode) -> bool {
+    let taken = manager.lock_at_once(me, ObjectId(1), key(n), mode);
+    taken.unwrap().is_some()
+}
 
 /// For each key, how many readers and writers are inside, counted by themselves: independent of the manager.
 struct Witness([AtomicI64; KEYS as usize]);
@@ -62,7 +67,8 @@ impl Load<'_> {
         let mut inside: Vec<(u64, bool)> = Vec::new();
         for n in keys {
             let mode = [S, S, U, X][dice.below(4) as usize];
-            ok = ok && self.lock(me, n, mode);
+            let at_once = dice.below(2) == 0 && taken_at_once(self.manager, me, n, mode);
+            ok = ok && (at_once || self.lock(me, n, mode));
             if !ok {
                 break;
             }

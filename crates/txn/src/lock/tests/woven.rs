@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
-use furrow_format::{Lsn, TxnId};
+use furrow_format::{Lsn, ObjectId, TxnId};
 use furrow_io::sync::Mutex;
 use furrow_io::time::Moment;
 use furrow_io::weave::{explore, together};
@@ -48,7 +48,16 @@ impl Room {
             } else {
                 [S, U, X][dice.below(3) as usize]
             };
-            match manager.lock(me, key(n), mode, Timeout::Forever) {
+            let taken = match dice.below(2) {
+                0 => manager.lock_at_once(me, ObjectId(1), key(n), mode),
+                _ => Ok(None),
+            };
+            let granted = match taken {
+                Ok(Some(granted)) => Ok(granted),
+                Ok(None) => manager.lock(me, key(n), mode, Timeout::Forever),
+                Err(error) => Err(error),
+            };
+            match granted {
                 Ok(_) => inside.push((n, self.enter(n, mode))),
                 Err(LockError::Deadlock { .. } | LockError::Cancelled) => ok = false,
                 Err(other) => panic!("{other:?}"),
@@ -261,7 +270,10 @@ impl Ledger {
         if dice.below(2) == 0 {
             drop(manager.lock(me, key(1), U, Timeout::Forever));
         }
-        drop(manager.lock(me, key(1), X, Timeout::Forever));
+        let taken = manager.lock_at_once(me, ObjectId(1), key(1), X);
+        if taken.unwrap().is_none() {
+            drop(manager.lock(me, key(1), X, Timeout::Forever));
+        }
         let before = self.row.load(Ordering::SeqCst);
         let followed = me.followed().map_or(0, |lsn| lsn.0);
         assert!(
@@ -283,7 +295,10 @@ impl Ledger {
     }
 
     fn read(&self, manager: &LockManager, me: &LockOwner) {
-        drop(manager.lock(me, key(1), S, Timeout::Forever));
+        let taken = manager.lock_at_once(me, ObjectId(1), key(1), S);
+        if taken.unwrap().is_none() {
+            drop(manager.lock(me, key(1), S, Timeout::Forever));
+        }
         let seen = self.row.load(Ordering::SeqCst);
         assert!(self.is_durable(seen), "commit {seen} was read too early");
         assert_eq!(me.followed(), None, "readers follow no commit");
