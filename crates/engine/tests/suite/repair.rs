@@ -4,7 +4,7 @@
 
 use crate::tables_common::{House, bigint, house_of, int, n, s, varchar};
 use furrow_check::{Options, Progress, Repaired};
-use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, ScanSpec, Session, TableSpec};
+use furrow_engine::{BackupScope, ColumnSpec, Database, IndexSpec, Session, TableSpec};
 use furrow_format::{PAGE_SIZE, PageBuf, PageId, RecoveryModel, UserAccess, stamp_checksum};
 use furrow_io::{Access, AlignedBuf, Open, Volume};
 use furrow_types::{Guid, Value};
@@ -374,19 +374,6 @@ pub(crate) fn write_back(volume: &dyn Volume, repaired: &Repaired) {
         let at = u64::from(id.page.0) * PAGE_SIZE as u64;
         file.write_at(at, &AlignedBuf::copy_of(&**page)).unwrap();
     }
-}
-
-/// How many rows a scan of a table finds.
-pub(crate) fn rows_of(session: &mut Session, table: &str) -> usize {
-    let table = session.table(table).unwrap();
-    let mut rows = 0;
-    let scan = session.scan(&table, &ScanSpec::default()).unwrap();
-    scan.for_each(|_| {
-        rows += 1;
-        Ok(())
-    })
-    .unwrap();
-    rows
 }
 
 pub(crate) fn paths_of(volume: &dyn Volume) -> Vec<PathBuf> {

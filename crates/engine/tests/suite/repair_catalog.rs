@@ -2,10 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
-use crate::repair::{
-    base_page, damage, fill, filled, paths_of, repaired_at_rest, rows_of, write_back,
-};
-use crate::tables_common::{House, bigint, config, int, n, quiet_house, s, varchar};
+use crate::repair::{base_page, damage, fill, filled, paths_of, repaired_at_rest, write_back};
+use crate::tables_common::{House, bigint, config, int, n, quiet_house, rows_of, s, varchar};
 use furrow_check::{Identity, Options, Progress, Repaired};
 use furrow_datafile::{DataFiles, Database as MdfDatabase, Pages};
 use furrow_engine::{

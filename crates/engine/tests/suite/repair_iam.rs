@@ -3,7 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::repair_crash::{FILES, ROWS, findings, pages_of, repair, sound, start, units};
-use furrow_engine::{ScanSpec, Session};
+use crate::tables_common::rows_of;
+use furrow_engine::Session;
 use furrow_format::{PAGE_SIZE, Page, PageType};
 use furrow_io::random::{seeded, test_seed};
 use furrow_io::{Access, Open, Volume};
@@ -39,15 +40,11 @@ fn repair_without_iam_pages(seed: u64) -> usize {
     let database = instance.database("Db").unwrap();
     let mut session = Session::new(&database).unwrap();
     for name in ["c", "h"] {
-        let table = session.table(name).unwrap();
-        let mut rows = 0;
-        let scan = session.scan(&table, &ScanSpec::default()).unwrap();
-        scan.for_each(|_| {
-            rows += 1;
-            Ok(())
-        })
-        .unwrap();
-        assert_eq!(rows, ROWS, "seed {seed}, {name}");
+        assert_eq!(
+            rows_of(&mut session, name) as i64,
+            ROWS,
+            "seed {seed}, {name}"
+        );
     }
     drop((session, database));
     instance.abandon();

@@ -3,10 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a failed step is a failed test")]
 
 use crate::simulated::new_volume;
+use crate::tables_common::rows_of;
 
 use furrow_engine::{
     ColumnSpec, Database, DatabaseSpec, EngineError, FileChange, FileGrowth, FileSpec, Instance,
-    InstanceConfig, ScanSpec, Session, TableSpec,
+    InstanceConfig, Session, TableSpec,
 };
 use furrow_io::sim::{Crash, Ops};
 use furrow_io::{SimVolume, Volume};
@@ -51,18 +52,6 @@ fn put(session: &mut Session, name: &str, rows: usize) -> Result<(), EngineError
     let table = session.table(name)?;
     let row = [Value::VarChar("x".repeat(3000))];
     (0..rows).try_for_each(|_| session.insert(&table, &row).map(drop))
-}
-
-fn count(session: &mut Session, name: &str) -> usize {
-    let table = session.table(name).unwrap();
-    let mut rows = 0;
-    let scan = session.scan(&table, &ScanSpec::default()).unwrap();
-    scan.for_each(|_| {
-        rows += 1;
-        Ok(())
-    })
-    .unwrap();
-    rows
 }
 
 /// Number, logical name, path and size of each file.
@@ -126,10 +115,10 @@ fn a_rollback_reads_log_blocks_that_were_written_and_blocks_that_were_not() {
     // 5 MB of log: more than the buffers hold.
     put(&mut session, "t", 1600).unwrap();
     session.rollback_to(here).unwrap();
-    assert_eq!(count(&mut session, "t"), 7);
+    assert_eq!(rows_of(&mut session, "t"), 7);
     put(&mut session, "t", 1).unwrap();
     session.rollback().unwrap();
-    assert_eq!(count(&mut session, "t"), 5);
+    assert_eq!(rows_of(&mut session, "t"), 5);
 }
 
 #[test]
@@ -151,9 +140,9 @@ fn a_full_log_of_a_temporary_database_is_truncated_and_refuses_what_can_never_fi
     let refused = put(&mut session, "t", 1000).unwrap_err();
     assert_eq!(refused.number(), 9002);
     session.rollback().unwrap();
-    assert_eq!(count(&mut session, "t"), 0);
+    assert_eq!(rows_of(&mut session, "t"), 0);
     put(&mut session, "t", 300).unwrap();
-    assert_eq!(count(&mut session, "t"), 300);
+    assert_eq!(rows_of(&mut session, "t"), 300);
 }
 
 #[test]

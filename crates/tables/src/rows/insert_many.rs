@@ -97,6 +97,10 @@ impl Session {
             rows.locked = rows.done + 1 + free;
             rows.ahead = before..self.db.locks.mark(&self.owner);
         }
+        debug_assert!(
+            self.owner.held(&self.object(table)).is_some(),
+            "what locks a key has locked its table"
+        );
         let keys = rows.keys.get(rows.done..rows.locked).unwrap_or_default();
         let keys = match rows.hint() {
             None => keys,

@@ -4,8 +4,8 @@
 #![expect(unreachable_pub, reason = "each test uses its part")]
 
 use furrow_engine::{
-    ColumnSpec, Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig, Session,
-    Table, TableSpec,
+    ColumnSpec, Database, DatabaseSpec, FileSpec, FilegroupSpec, Instance, InstanceConfig,
+    ScanSpec, Session, Table, TableSpec,
 };
 use furrow_io::{MemoryVolume, Volume};
 use furrow_txn::lock::{LockMode, LockStatus, Resource};
@@ -171,6 +171,19 @@ pub fn held(house: &House, session: &Session, table: &Table) -> (Option<LockMode
     let whole = mine.clone().find(|row| row.resource == object);
     let fine = mine.filter(|row| row.resource.is_fine()).count();
     (whole.map(|row| row.mode), fine)
+}
+
+/// How many rows a scan of a table finds.
+pub fn rows_of(session: &mut Session, table: &str) -> usize {
+    let table = session.table(table).unwrap();
+    let mut rows = 0;
+    let scan = session.scan(&table, &ScanSpec::default()).unwrap();
+    scan.for_each(|_| {
+        rows += 1;
+        Ok(())
+    })
+    .unwrap();
+    rows
 }
 
 /// Rows 1 to `rows` of a table with the value 0 each.
