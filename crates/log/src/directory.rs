@@ -210,6 +210,13 @@ impl Directory {
     }
 }
 
+/// Whether a file that begins with these bytes is the log of a database, damaged or not.
+pub fn is_log(head: &[u8]) -> bool {
+    let copies = head.chunks(DIRECTORY_BYTES).take(2);
+    let mut magic = copies.map(|copy| u64_at(copy, 0));
+    magic.any(|magic| magic == Some(DIRECTORY_MAGIC))
+}
+
 /// Writes the next of the two copies, durably.
 pub(crate) fn write_directory(file: &dyn File, directory: &Directory) -> Result<(), LogError> {
     let bytes = AlignedBuf::copy_of(&directory.encode());

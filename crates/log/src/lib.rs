@@ -59,7 +59,7 @@ mod sync;
 mod vlf;
 mod writer;
 
-pub use directory::is_unfinished;
+pub use directory::{is_log, is_unfinished};
 pub use error::{LogError, ReuseWait};
 pub use export::{LogBlock, LogCursor};
 pub use image::LogImage;

@@ -6,8 +6,9 @@ use crate::error::shown;
 use crate::media::{
     BackupKey, ChunkKind, Codec, MediaError, MediaHeader, SetInfo, StripeReader, StripeWriter, UNIT,
 };
+use furrow_format::{FileHeader, PAGE_SIZE, PageBuf};
 use furrow_io::time::WallTime;
-use furrow_io::{Access, File, Fill, IoErrorKind, Open, Volume, random};
+use furrow_io::{Access, AlignedBuf, File, Fill, IoErrorKind, Open, Volume, random};
 use furrow_types::Guid;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -140,9 +141,11 @@ impl Target {
     fn look(&self, request: &BackupRequest) -> Result<Vec<Option<Found>>, BackupError> {
         let mut found: Vec<Option<Found>> = Vec::new();
         for stripe in &self.stripes {
-            found.push(match request.format {
-                true => None,
-                false => stripe.look(request.init)?,
+            found.push(if request.format {
+                stripe.refuse_database_file()?;
+                None
+            } else {
+                stripe.look(request.init)?
             });
         }
         let first = found
@@ -300,6 +303,24 @@ fn open_stripe(volume: &dyn Volume, device: &Device) -> Result<Stripe, BackupErr
 }
 
 impl Stripe {
+    /// 3201 if a file of a database lies there, open or not: not even FORMAT takes it.
+    fn refuse_database_file(&self) -> Result<(), BackupError> {
+        let path = self.device.path();
+        let there = self.before.is_some_and(|len| len >= PAGE_SIZE as u64);
+        let Some(file) = self.file.as_ref().filter(|_| there) else {
+            return Ok(());
+        };
+        let mut head = AlignedBuf::new(PAGE_SIZE);
+        file.read_at(0, &mut head)
+            .map_err(|e| BackupError::cannot_open(&path, &e))?;
+        let page: Option<&PageBuf> = head.first_chunk();
+        if page.is_some_and(|page| FileHeader::decode(page).is_ok()) || furrow_log::is_log(&head) {
+            let reason = "80(The file belongs to a database. Remove it first if it is of no use.)";
+            return Err(BackupError::refused(3201, &[shown(&path), reason.into()]));
+        }
+        Ok(())
+    }
+
     /// The stripe that is on the device; `None` of an empty one. With INIT the sets may be damaged.
     fn look(&self, init: bool) -> Result<Option<Found>, BackupError> {
         let path = self.device.path();
@@ -333,7 +354,7 @@ impl Stripe {
             return Ok(());
         };
         self.touched = true;
-        let unit = furrow_io::AlignedBuf::copy_of(&header.encode());
+        let unit = AlignedBuf::copy_of(&header.encode());
         let done = file
             .resize(0, Fill::Allocate)
             .and_then(|()| file.write_at(0, &unit));

@@ -4,7 +4,7 @@ use crate::chain::{chained, log_restore, tail_backup, take_tail, wanted};
 use crate::files::{fill, group, other_table, restored, to_file};
 use crate::world::{Silent, World, ids, insert, numbers, request, world};
 use furrow_backup::{
-    BackupError, BackupRequest, Parts, RestoreReport, RestoreRequest, backup_database,
+    BackupError, BackupRequest, Device, Parts, RestoreReport, RestoreRequest, backup_database,
     recover_only, restore_database,
 };
 use furrow_engine::{DatabaseSpec, DatabaseState, FileSpec};
@@ -237,4 +237,31 @@ fn a_new_file_of_a_differential_backup_takes_no_place_of_another_file() {
     assert_eq!(ids(&copy, "t"), [1]);
     drop(copy);
     world.check_also("copy", &["d/copy_new.ndf"]);
+}
+
+#[test]
+fn a_backup_with_format_takes_no_file_of_a_database_that_no_instance_knows() {
+    let mut world = world();
+    let files = ["d/data.mdf", "d/more.ndf", "d/log.ldf"];
+    world.let_go();
+    world.instance.detach_database("test").unwrap();
+    let other = DatabaseSpec::new("other", FileSpec::new("d/other.mdf", "other"));
+    let other = world.instance.create_database(&other).unwrap();
+    let to_path = |path: &str| BackupRequest {
+        devices: vec![Device::Disk(PathBuf::from(path))],
+        ..request(1)
+    };
+    let bytes_of = |path| furrow_io::read_file(&*world.volume, Path::new(path)).unwrap();
+    for path in files {
+        let before = bytes_of(path);
+        let refused = backup_database(&other, &to_path(path), &mut Silent);
+        let refused = refused.expect_err(path);
+        assert!(
+            refused.to_string().contains("belongs to a database"),
+            "{path}: {refused}"
+        );
+        assert!(before == bytes_of(path), "{path}");
+    }
+    notes(&world);
+    backup_database(&other, &to_path("d/notes.dat"), &mut Silent).unwrap();
 }

@@ -124,6 +124,14 @@ impl Instance {
         listed.map(|listed| listed.name.clone())
     }
 
+    /// Refuses a path that a backup is about to write to, if a file of a database lies there: one that is
+    /// offline or being restored, too (1834).
+    pub fn may_write_over(&self, path: &Path) -> Result<(), EngineError> {
+        let _entered = self.shared.enter();
+        let list = self.shared.list.lock();
+        self.refuse_used(&list, path, Exempt::Nothing)
+    }
+
     /// 1834 for a path that a database uses.
     pub(super) fn refuse_used(
         &self,

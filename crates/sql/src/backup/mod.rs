@@ -198,6 +198,12 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     let asked = asked.map_err(|e| refused(e, statement))?;
     let db = database(run, (&name, statement), &asked)?;
     let mut request = asked.request;
+    for device in &devices {
+        if let Target::Disk(path) = device {
+            let may = run.cx.server.instance().may_write_over(path);
+            may.map_err(|e| refused(e.into(), statement))?;
+        }
+    }
     request.devices = devices;
     request.parts = parts::named(run, &written.parts, "BACKUP")?.0;
     if request.differential && !request.parts.is_all() {
