@@ -68,7 +68,34 @@ impl Core {
         if let Some(index) = self.latch_resident(key, mode.latch_mode()) {
             return Ok(PageGuard::new(self, index, mode, order));
         }
-        let found = self.fetch_slow(key, mode.latch_mode(), Patience::Wait)?;
+        let found = self.fetch_noting(key, mode.latch_mode(), Patience::Wait)?;
+        self.guard_of(found, key, mode, order)
+    }
+
+    /// As [`Core::fetch`], but a page that cannot be read is not noted among the suspect pages.
+    pub(crate) fn fetch_unnoted<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        order: LatchRank,
+    ) -> Result<PageGuard<'_, M>, PoolError> {
+        rank::before_block(order);
+        self.counters.add(Counter::PageLookups, 1);
+        count_logical_reads(1);
+        let found = match self.latch_resident(key, mode.latch_mode()) {
+            Some(index) => Some(index),
+            None => self.fetch_slow(key, mode.latch_mode(), Patience::Wait)?,
+        };
+        self.guard_of(found, key, mode, order)
+    }
+
+    fn guard_of<M: Mode>(
+        &self,
+        found: Option<u32>,
+        key: PageKey,
+        mode: M,
+        order: LatchRank,
+    ) -> Result<PageGuard<'_, M>, PoolError> {
         // With patience there is always a page or an error.
         let index = found.ok_or(PoolError::UnknownFile {
             db: key.db,
@@ -88,7 +115,7 @@ impl Core {
         count_logical_reads(1);
         let found = match self.latch_resident(key, mode.latch_mode()) {
             Some(index) => Some(index),
-            None => self.fetch_slow(key, mode.latch_mode(), Patience::Never)?,
+            None => self.fetch_noting(key, mode.latch_mode(), Patience::Never)?,
         };
         Ok(found.map(|index| PageGuard::new(self, index, mode, order)))
     }
@@ -130,6 +157,17 @@ impl Core {
         }
         frame.latch.release(mode);
         None
+    }
+
+    #[cold]
+    fn fetch_noting(
+        &self,
+        key: PageKey,
+        mode: LatchMode,
+        patience: Patience,
+    ) -> Result<Option<u32>, PoolError> {
+        let fetched = self.fetch_slow(key, mode, patience);
+        fetched.inspect_err(|error| error.note_suspect(key))
     }
 
     #[cold]
@@ -259,7 +297,6 @@ impl Core {
                 Ok(())
             }
             Err(error) => {
-                error.note_suspect(key);
                 self.frame(index).set_failure(key, error.clone());
                 self.give_up(index);
                 Err(error)

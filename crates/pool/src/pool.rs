@@ -226,6 +226,17 @@ impl Pool {
         self.core.fetch(key, mode, rank)
     }
 
+    /// [`Pool::fetch`] for redo: a page that cannot be read is not noted among the suspect pages, since a later
+    /// record may rebuild it.
+    pub fn fetch_unnoted<M: Mode>(
+        &self,
+        key: PageKey,
+        mode: M,
+        rank: LatchRank,
+    ) -> Result<PageGuard<'_, M>, PoolError> {
+        self.core.fetch_unnoted(key, mode, rank)
+    }
+
     /// The page, latched; `None` when its latch is held in an incompatible mode or the page is being read in.
     /// A page that is not in memory is read. Exempt from the latch order.
     #[inline]

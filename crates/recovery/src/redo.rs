@@ -20,7 +20,7 @@ use furrow_format::{
 use furrow_io::File;
 use furrow_io::mutation::{Mutation, mutated};
 use furrow_log::{LogError, LogScan, OwnedRecord, RecordKind};
-use furrow_pool::{Ex, LatchRank, PageWrite, PoolError};
+use furrow_pool::{Ex, LatchRank, PageWrite, PoolError, Sh};
 use furrow_txn::Store;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -96,6 +96,11 @@ pub fn redo_around(
         }
     }
     let aside: Vec<Aside> = redo.broken.into_values().collect();
+    for broken in aside.iter().filter(|aside| !aside.is_stale) {
+        // Noted among the suspect pages now that no record has rebuilt it.
+        let key = store.key(broken.page);
+        drop(store.pool().fetch(key, Sh, LatchRank::Data));
+    }
     debug_assert!(
         aside.iter().all(|aside| wanted(aside.page.file)),
         "only pages of the files that were asked for are set aside"
@@ -235,7 +240,7 @@ impl<'a> Redo<'a> {
         let store = self.store;
         let (pool, key) = (store.pool(), store.key(page));
         if let Entry::Vacant(whole) = self.broken.entry(page) {
-            match pool.fetch(key, Ex, LatchRank::Data) {
+            match pool.fetch_unnoted(key, Ex, LatchRank::Data) {
                 Ok(guard) => return Ok(Some(guard)),
                 Err(e @ (PoolError::BadPage { .. } | PoolError::Io { .. })) => {
                     let reason = e.to_string();

@@ -45,6 +45,7 @@ mod shrink_file;
 mod simulated;
 mod snapshots;
 mod snapshots_stress;
+mod suspect_pages;
 mod tables_basic;
 mod tables_common;
 mod tables_ghosts;

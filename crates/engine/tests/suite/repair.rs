@@ -36,7 +36,7 @@ pub(crate) fn fill(house: House) -> House {
 }
 
 /// A leaf page of the table, and the file that it lies in.
-fn victim(house: &House) -> (PageId, PathBuf) {
+pub(crate) fn victim(house: &House) -> (PageId, PathBuf) {
     let table = house.session().table("t").unwrap();
     let base = table
         .indexes()
