@@ -16,7 +16,7 @@ use furrow_engine::{
     Database, EngineError, Followed, Isolation, LockWaiter, OpenStatement, Session,
     SessionSavepoint, Table, Timeout, TxnMark,
 };
-use furrow_format::DatabaseId;
+use furrow_format::{DatabaseId, ObjectId};
 use furrow_observe::task::Task;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -66,6 +66,8 @@ pub struct Sessions {
     isolation: Isolation,
     timeout: Timeout,
     priority: i32,
+    /// The table that has SET IDENTITY_INSERT, and its database.
+    identity_insert: Option<(DatabaseId, ObjectId)>,
     activity: Arc<Activity>,
     /// The commits that must be durable before anything is given to the client.
     followed: Arc<Followed>,
@@ -131,6 +133,7 @@ impl Sessions {
             isolation: Isolation::ReadCommitted,
             timeout: Timeout::Forever,
             priority: 0,
+            identity_insert: None,
             activity: Arc::clone(activity),
             followed: Arc::default(),
             reads: None,
@@ -236,6 +239,28 @@ impl Sessions {
         Ok(&mut self.seats[place].session)
     }
 
+    /// SET IDENTITY_INSERT: one table of the connection has it, of whichever database.
+    pub fn set_identity_insert(
+        &mut self,
+        db: &Arc<Database>,
+        table: &Table,
+        on: bool,
+    ) -> Result<()> {
+        let this = (db.id(), table.id());
+        let other = self.identity_insert.filter(|(of, _)| *of != db.id());
+        if let Some((of, _)) = other.filter(|_| on)
+            && let Ok(session) = self.by_id(of)
+        {
+            session.refuse_identity_insert_elsewhere(table)?;
+        }
+        self.of(db)?.set_identity_insert(table, on)?;
+        self.identity_insert = match on {
+            true => Some(this),
+            false => self.identity_insert.filter(|numbered| *numbered != this),
+        };
+        Ok(())
+    }
+
     /// Records that a table of `tempdb` is a table variable of this connection.
     pub(crate) fn add_table_variable(&mut self, inner: &str) {
         self.variables.insert(inner.to_owned());
@@ -324,6 +349,8 @@ impl Sessions {
         session.set_isolation(self.isolation);
         session.set_lock_timeout(self.timeout);
         session.set_deadlock_priority(self.priority);
+        let numbered = self.identity_insert.filter(|(of, _)| *of == db.id());
+        session.replace_identity_insert(numbered.map(|(_, table)| table));
         let mut seat = Seat::new(session);
         if self.count > 0 {
             seat.session.begin()?;

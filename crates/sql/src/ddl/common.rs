@@ -113,8 +113,7 @@ pub(crate) fn identity_insert(run: &mut Run<'_>, name: &ObjectName, on: bool) ->
             );
             furrow_engine::EngineError::of(Message::custom(1088, 16, 11, &text))
         })?;
-        session.set_identity_insert(&table, on)?;
-        Ok(())
+        cx.sessions.set_identity_insert(&db, &table, on)
     })
 }
 

@@ -67,9 +67,7 @@ fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> 
     let counted = made_here.is_none() && spec.columns.iter().any(|c| c.identity.is_some());
     let session = cx.sessions.of(&db)?;
     let table = session.create_table(&spec)?;
-    if counted {
-        session.set_identity_insert(&table, true)?;
-    }
+    let before = counted.then(|| session.replace_identity_insert(Some(table.id())));
     let given = |at: &usize| Some(*at) != made_here;
     let columns: Vec<usize> = (0..spec.columns.len()).filter(given).collect();
     let plan: Plan = bound.plan;
@@ -88,9 +86,8 @@ fn fill(cx: &mut Context, query: &Query, select: &Select, name: &ObjectName) -> 
         rows += 1;
         Ok(())
     });
-    if counted {
-        let session = cx.sessions.of(&db)?;
-        session.set_identity_insert(&table, false)?;
+    if let Some(before) = before {
+        cx.sessions.of(&db)?.replace_identity_insert(before);
     }
     done?;
     Ok(rows)

@@ -6,6 +6,7 @@
 use crate::error::{EngineError, refuse};
 use crate::session::Session;
 use crate::table::{IdentityCounter, IdentityState, RowBuffer, Table};
+use furrow_format::ObjectId;
 use furrow_format::catalog::Identity;
 use furrow_types::{Decimal, TypeId, Value, decode};
 
@@ -182,6 +183,17 @@ impl Session {
             return Ok(());
         }
         let other = self.identity_insert.filter(|&other| other != table.id);
+        self.refuse_beside(other, table)?;
+        self.identity_insert = Some(table.id);
+        Ok(())
+    }
+
+    /// 8107 for a table of another database, if one of this session's has SET IDENTITY_INSERT.
+    pub fn refuse_identity_insert_elsewhere(&self, table: &Table) -> Result<(), EngineError> {
+        self.refuse_beside(self.identity_insert, table)
+    }
+
+    fn refuse_beside(&self, other: Option<ObjectId>, table: &Table) -> Result<(), EngineError> {
         let all = self.tables();
         if let Some(name) = all
             .iter()
@@ -196,8 +208,12 @@ impl Session {
             );
             return Err(refuse(8107, 16, 1, &text));
         }
-        self.identity_insert = Some(table.id);
         Ok(())
+    }
+
+    /// Sets which table has SET IDENTITY_INSERT, whichever had it before, which is returned.
+    pub fn replace_identity_insert(&mut self, table: Option<ObjectId>) -> Option<ObjectId> {
+        std::mem::replace(&mut self.identity_insert, table)
     }
 
     /// DBCC CHECKIDENT RESEED: the next row gets this value where none was handed out, else the one behind
