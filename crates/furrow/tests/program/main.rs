@@ -25,6 +25,7 @@ mod shell;
 mod shell_options;
 mod shell_pipe;
 mod shell_run;
+mod shell_signals;
 mod shell_start;
 mod shell_status;
 #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-fn shell(directory: &Path) -> Command {
+pub(super) fn shell(directory: &Path) -> Command {
     let mut command = furrow();
     command
         .args(["sql", "--pool", "8MB", "-W", "-h", "-1", "--instance"])
@@ -18,14 +18,14 @@ fn shell(directory: &Path) -> Command {
 }
 
 /// A shell whose pipes are both open.
-struct Dialog {
-    child: Child,
+pub(super) struct Dialog {
+    pub(super) child: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Dialog {
-    fn start(mut command: Command) -> Dialog {
+    pub(super) fn start(mut command: Command) -> Dialog {
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -37,7 +37,7 @@ impl Dialog {
     }
 
     /// Writes some bytes, and reads one line of the answer while the pipe stays open.
-    fn ask(&mut self, bytes: &[u8]) -> String {
+    pub(super) fn ask(&mut self, bytes: &[u8]) -> String {
         self.input.write_all(bytes).unwrap();
         self.input.flush().unwrap();
         let mut line = String::new();

@@ -44,7 +44,11 @@ pub(super) fn run(
     let mut line_number = 1;
     loop {
         let prompt = format!("{line_number}> ");
-        match editor.readline(&prompt) {
+        // A signal that came behind the last batch has nothing to end.
+        let Some(line) = shell.waiting(|| editor.readline(&prompt)) else {
+            continue;
+        };
+        match line {
             Ok(text) if take_all(shell, &text, &mut line_number) => {}
             Ok(_) | Err(ReadlineError::Eof) => break,
             Err(ReadlineError::Interrupted) => {

@@ -8,19 +8,21 @@ mod gathered;
 mod interactive;
 mod output;
 mod shell;
+mod signals;
 mod source;
 mod volume;
 
 use super::args::SqlArguments;
 use super::out::OutFile;
-use super::{FAILED, Failure, INTERRUPTED, REFUSED};
+use super::{FAILED, Failure, REFUSED};
 use furrow_engine::{AttachOptions, EngineError, Instance, InstanceConfig};
 use furrow_format::PAGE_SIZE;
 use furrow_io::{IoErrorKind, SystemVolume, Volume, read_file, stream};
 use furrow_observe::errorlog::Source;
 use furrow_sql::Server;
 use output::Printer;
-use shell::{Shell, Stop, UnderWay};
+use shell::{Shell, Stop};
+use signals::Signals;
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -141,29 +143,6 @@ fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     Ok(name)
 }
 
-/// Ctrl-C ends the batch under way, or the program if no batch is running. The handler is never dropped, so
-/// it must not keep the directory alive.
-fn listen(under_way: &UnderWay, passing: &Passing) -> Result<(), Failure> {
-    let (under_way, passing) = (Arc::clone(under_way), Arc::downgrade(passing));
-    let handler = move || {
-        let running = under_way.lock().ok().and_then(|u| u.clone());
-        match running {
-            Some(cancel) => cancel.cancel(),
-            None => {
-                let passing = passing.upgrade();
-                let mut directory = passing.as_ref().and_then(|p| p.lock().ok());
-                if let Some(directory) = &mut directory {
-                    drop(directory.take());
-                }
-                // The lock stays held: the program's other exit path waits for this one.
-                std::process::exit(i32::from(INTERRUPTED))
-            }
-        }
-    };
-    ctrlc::set_handler(handler)
-        .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
-}
-
 /// Opens a file for results and replaces an existing one. A device or pipe is written to as it is.
 fn output_file(path: &Path) -> std::io::Result<Box<dyn std::io::Write>> {
     match stream::writer(path).map_err(super::out::other)? {
@@ -190,8 +169,17 @@ fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
 
 /// Runs the command.
 pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
-    let under_way: UnderWay = Arc::new(Mutex::new(None));
     let home = start(options)?;
+    let done = work(&home, options);
+    let closed = home.server.instance().shut_down();
+    let status = done?;
+    closed.map_err(|e| Failure::new(FAILED, e.to_string()))?;
+    Ok(status)
+}
+
+/// Runs the command on a server that is ended behind it.
+fn work(home: &Home, options: &SqlArguments) -> Result<u8, Failure> {
+    let signals = Signals::default();
     let server = &home.server;
     let opened = match &options.open {
         Some(path) => Some(attach(server, path)?),
@@ -203,7 +191,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         true => Some(interactive::editor()?),
         false => None,
     };
-    listen(&under_way, &home.passing.0)?;
+    signals.listen(server, &home.passing.0)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
     let out: Box<dyn std::io::Write> = match &options.output {
@@ -214,7 +202,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         None => Box::new(std::io::stdout()),
     };
     let printer = Printer::new(options, out);
-    let mut shell = Shell::new(connection, printer, under_way);
+    let mut shell = Shell::new(connection, printer, signals);
     shell.ends_on_error = options.batch_abort;
     shell.literal = options.literal;
     for (name, value) in &options.variables {
@@ -237,7 +225,7 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
         shell.unattended = editor.is_none();
         let done = shell.script(text).and_then(|()| shell.run_gathered(1));
         if let Err(stop) = done {
-            return finish(shell, server, options, stop);
+            return finish(shell, options, stop);
         }
     }
     let stop = if let Some(editor) = editor {
@@ -254,28 +242,17 @@ pub(super) fn run(options: &SqlArguments) -> Result<u8, Failure> {
             .err()
             .unwrap_or(Stop::EndOfInput)
     };
-    finish(shell, server, options, stop)
+    finish(shell, options, stop)
 }
 
-fn finish(
-    shell: Shell,
-    server: &Arc<Server>,
-    options: &SqlArguments,
-    stop: Stop,
-) -> Result<u8, Failure> {
+fn finish(shell: Shell, options: &SqlArguments, stop: Stop) -> Result<u8, Failure> {
     let Shell {
         mut printer,
-        connection,
         worst,
         status,
         ..
     } = shell;
     printer.flush();
-    drop(connection);
-    server
-        .instance()
-        .shut_down()
-        .map_err(|e| Failure::new(FAILED, e.to_string()))?;
     if let Some(e) = printer.failed
         && e.kind() != std::io::ErrorKind::BrokenPipe
     {

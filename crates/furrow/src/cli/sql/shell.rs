@@ -2,23 +2,20 @@
 
 use super::gathered::Gathered;
 use super::output::Printer;
+use super::signals::Signals;
 use super::source::{LineSource, decoded};
 use furrow_io::{SystemVolume, read_file, stream};
-use furrow_sql::{Cancel, Connection};
+use furrow_sql::Connection;
 use furrow_tsql::script::LineKind;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, ErrorKind};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 /// How deep `:r` may nest.
 const MAX_DEPTH: usize = 32;
 
 /// The lowest level of an error that counts, unless `-V` names another.
 pub(super) const LEAST_ERROR: u8 = 11;
-
-/// The handle with which the Ctrl-C handler cancels the batch under way.
-pub(super) type UnderWay = Arc<Mutex<Option<Cancel>>>;
 
 /// Why the shell stops reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,9 +32,10 @@ pub(super) enum Stop {
 
 /// Reads scripts and runs their batches.
 pub(super) struct Shell {
-    pub(super) connection: Connection,
+    /// Elsewhere while the shell waits for input.
+    connection: Option<Connection>,
     pub(super) printer: Printer,
-    under_way: UnderWay,
+    signals: Signals,
     variables: BTreeMap<String, String>,
     /// The batch that is being collected.
     pub(super) gathered: Gathered,
@@ -61,11 +59,11 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    pub(super) fn new(connection: Connection, printer: Printer, under_way: UnderWay) -> Shell {
+    pub(super) fn new(connection: Connection, printer: Printer, signals: Signals) -> Shell {
         Shell {
-            connection,
+            connection: Some(connection),
             printer,
-            under_way,
+            signals,
             variables: BTreeMap::new(),
             gathered: Gathered::default(),
             literal: false,
@@ -141,23 +139,31 @@ impl Shell {
             self.printer.echo(text.trim_end());
             self.printer.echo("\n");
         }
-        let done = (0..count).try_for_each(|_| self.run_once(&text));
+        let mut done = Ok(true);
+        for _ in 0..count {
+            done = self.run_once(&text);
+            if done != Ok(true) {
+                break;
+            }
+        }
         // A program may write its next batch only after it has read these results.
         self.printer.flush();
-        done
+        done.map(drop)
     }
 
-    /// Runs a batch whose variables are replaced already.
-    fn run_once(&mut self, text: &str) -> Result<(), Stop> {
+    /// Runs a batch whose variables are replaced already; `false` if a signal has come.
+    fn run_once(&mut self, text: &str) -> Result<bool, Stop> {
+        if self.unattended && self.signals.take_interrupted() {
+            return Err(Stop::Cancelled);
+        }
+        let Some(connection) = &mut self.connection else {
+            return Err(Stop::Cancelled);
+        };
         self.printer.begin_batch();
-        if let Ok(mut under_way) = self.under_way.lock() {
-            *under_way = Some(self.connection.canceller());
-        }
-        let end = self.connection.execute(text, &mut self.printer);
+        self.signals.begin(connection.canceller());
+        let end = connection.execute(text, &mut self.printer);
+        self.signals.end();
         self.printer.end_result();
-        if let Ok(mut under_way) = self.under_way.lock() {
-            *under_way = None;
-        }
         if !self.unattended {
             self.printer.flush();
         }
@@ -165,19 +171,35 @@ impl Shell {
         if self.printer.failed.is_some() {
             return Err(Stop::Failed);
         }
-        if end.cancelled {
+        let interrupted = self.signals.take_interrupted();
+        if end.cancelled || interrupted {
             self.cancelled = true;
-            self.say("The query was cancelled.");
+            self.say(match end.cancelled {
+                true => "The query was cancelled.",
+                false => "Interrupted after the query was completed.",
+            });
             return match self.unattended {
                 true => Err(Stop::Cancelled),
-                false => Ok(()),
+                false => Ok(false),
             };
         }
         self.exit_at_state_127()?;
         if self.ends_on_error && end.worst_level >= self.error_level {
             return Err(Stop::Failed);
         }
-        Ok(())
+        Ok(true)
+    }
+
+    /// Waits for input; `None` if a signal has come just before. One that comes meanwhile ends the program.
+    pub(super) fn waiting<T>(&mut self, read: impl FnOnce() -> T) -> Option<T> {
+        self.printer.flush();
+        if let Err(connection) = self.signals.rest(self.connection.take()) {
+            self.connection = connection;
+            return None;
+        }
+        let read = read();
+        self.connection = self.signals.wake();
+        Some(read)
     }
 
     /// Runs the collected batch.
@@ -248,7 +270,10 @@ impl Shell {
     pub(super) fn flow(&mut self, name: &str, from: &mut dyn BufRead) -> Result<(), Stop> {
         let mut source = LineSource::new(from);
         for number in 1.. {
-            match source.next_line() {
+            let Some(line) = self.waiting(|| source.next_line()) else {
+                return Err(Stop::Cancelled);
+            };
+            match line {
                 Ok(Some(line)) => self.line(&line, number)?,
                 Ok(None) => break,
                 Err(e) if e.kind() == ErrorKind::InvalidData => {
