@@ -226,8 +226,8 @@ impl Pool {
         self.core.fetch(key, mode, rank)
     }
 
-    /// [`Pool::fetch`] for redo: a page that cannot be read is not noted among the suspect pages, since a later
-    /// record may rebuild it.
+    /// [`Pool::fetch`] for redo: a page that cannot be read is not noted among the suspect pages, since a
+    /// later record may rebuild it.
     pub fn fetch_unnoted<M: Mode>(
         &self,
         key: PageKey,

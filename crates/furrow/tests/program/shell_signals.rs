@@ -2,9 +2,10 @@
 
 use super::shell_pipe::{Dialog, shell};
 use super::{furrow, out, text};
+use furrow_io::time::{Duration, Moment, sleep};
+use furrow_io::{SystemVolume, write_file};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 fn signal(id: u32, name: &str) {
     let sent = Command::new("kill").args([name, &id.to_string()]).status();
@@ -40,7 +41,8 @@ fn a_signal_ends_a_script_of_short_statements_before_its_next_batch() {
         let directory = tempfile::tempdir().unwrap();
         made(directory.path());
         let script = directory.path().join("load.sql");
-        std::fs::write(&script, "INSERT INTO s.dbo.t VALUES (1)\nGO 10000000\n").unwrap();
+        let load = b"INSERT INTO s.dbo.t VALUES (1)\nGO 10000000\n";
+        write_file(&SystemVolume::new(), &script, load).unwrap();
         let mut command = shell(directory.path());
         let mut child = command
             .arg("-i")
@@ -48,9 +50,9 @@ fn a_signal_ends_a_script_of_short_statements_before_its_next_batch() {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_secs(1));
+        sleep(Duration::from_secs(1));
         signal(child.id(), name);
-        let began = Instant::now();
+        let began = Moment::now();
         assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
         assert!(began.elapsed() < Duration::from_secs(60), "{name}");
         rests(directory.path());

@@ -198,12 +198,7 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     let asked = asked.map_err(|e| refused(e, statement))?;
     let db = database(run, (&name, statement), &asked)?;
     let mut request = asked.request;
-    for device in &devices {
-        if let Target::Disk(path) = device {
-            let may = run.cx.server.instance().may_write_over(path);
-            may.map_err(|e| refused(e.into(), statement))?;
-        }
-    }
+    may_write_over(run, &devices).map_err(|e| refused(e.into(), statement))?;
     request.devices = devices;
     request.parts = parts::named(run, &written.parts, "BACKUP")?.0;
     if request.differential && !request.parts.is_all() {
@@ -253,6 +248,18 @@ pub(crate) fn backup(run: &mut Run<'_>, written: &Backup) -> Result<()> {
     log_backup(run, &report, &request.devices);
     run.done(None);
     Ok(())
+}
+
+/// Refuses files of databases (1834).
+fn may_write_over(
+    run: &Run<'_>,
+    devices: &[Target],
+) -> std::result::Result<(), furrow_engine::EngineError> {
+    let instance = run.cx.server.instance();
+    devices.iter().try_for_each(|device| match device {
+        Target::Disk(path) => instance.may_write_over(path),
+        Target::Nul => Ok(()),
+    })
 }
 
 /// The database that is backed up. `None`: it cannot be opened, and the tail of its log is asked for.
