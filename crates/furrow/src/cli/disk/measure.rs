@@ -46,8 +46,10 @@ fn raw_failure(error: RawError) -> Failure {
     let code = match &error {
         RawError::InUse { .. } | RawError::NotATarget(_) => REFUSED,
         RawError::Unaligned { .. } => USAGE,
-        RawError::Io(e) if matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::Denied) => REFUSED,
-        RawError::Io(_) => FAILED,
+        RawError::Io(e) => match e.kind {
+            IoErrorKind::NotFound | IoErrorKind::Denied | IoErrorKind::ReadOnly => REFUSED,
+            _ => FAILED,
+        },
     };
     Failure::new(code, error.to_string())
 }
