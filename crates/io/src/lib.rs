@@ -84,7 +84,7 @@ pub use around::read_around;
 pub use error::{IoError, IoErrorKind, IoOp};
 pub use holder::{Holder, holder_of};
 pub use memory::MemoryVolume;
-pub use new_file::{Existing, NewFile};
+pub use new_file::{Existing, NewFile, remove_unpublished};
 pub use region::{Region, locked_limit_bytes};
 pub use seam::{Access, File, Fill, Open, ReadRun, Space, Volume, WriteRun};
 pub use sim::SimVolume;

@@ -7,11 +7,23 @@ use crate::random::random_seed;
 use crate::stream::destination;
 use crate::system::{lock, must_be_regular, sync_directory_of};
 use crate::{Access, File, IoError, IoErrorKind, IoOp, Open, SystemVolume, Volume};
+use parking_lot::Mutex;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags};
 use rustix::io::Errno;
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// Temporary names of files that are being written.
+static UNPUBLISHED: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+
+/// Removes the files that have no final name yet: for a program that ends without dropping them.
+pub fn remove_unpublished() {
+    for temporary in std::mem::take(&mut *UNPUBLISHED.lock()) {
+        let _ = SystemVolume::new().remove(&temporary);
+    }
+}
 
 /// What happens to a file that is at the destination.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +67,7 @@ impl NewFile {
         let file = SystemVolume::new()
             .open(&temporary, Open::Create, Access::Log)
             .map_err(|e| failed(e.kind))?;
+        UNPUBLISHED.lock().insert(temporary.clone());
         let new = NewFile {
             temporary: Some(temporary),
             destination,
@@ -87,6 +100,7 @@ impl NewFile {
             }
         };
         renamed.map_err(|errno| IoError::of_errno(IoOp::Create, to, 0, errno))?;
+        UNPUBLISHED.lock().remove(temporary);
         self.temporary = None;
         sync_directory_of(IoOp::Create, to)
     }
@@ -94,7 +108,9 @@ impl NewFile {
 
 impl Drop for NewFile {
     fn drop(&mut self) {
-        if let Some(temporary) = &self.temporary {
+        if let Some(temporary) = &self.temporary
+            && UNPUBLISHED.lock().remove(temporary)
+        {
             let _ = SystemVolume::new().remove(temporary);
         }
     }

@@ -5,6 +5,8 @@
 //! leave ordinary files to a [`Volume`](crate::Volume).
 
 use crate::{IoError, IoErrorKind, IoOp};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::termios::{QueueSelector, tcflush};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,14 +30,49 @@ pub fn reader(path: &Path) -> Result<Option<Box<dyn io::Read>>, IoError> {
 }
 
 /// The device or pipe at `path`, to be written from front to back; `None` where there is a file, or nothing.
+/// What the program has open already, as `/dev/stdout`, is a stream also if it is a file.
 pub fn writer(path: &Path) -> Result<Option<Box<dyn io::Write>>, IoError> {
-    if !flows(path) {
-        return Ok(None);
+    let mut how = OpenOptions::new();
+    how.write(true);
+    match path.to_str() {
+        Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => {
+            return Ok(Some(Box::new(io::stdout())));
+        }
+        Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => {
+            return Ok(Some(Box::new(io::stderr())));
+        }
+        _ if flows(path) => {}
+        _ if path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd") => {
+            // Opening it again begins at its first byte, not behind what was written already.
+            how.append(true);
+        }
+        _ => return Ok(None),
     }
-    let opened = OpenOptions::new().write(true).open(path);
+    let opened = how.open(path);
     let opened = opened.map_err(|e| failed(IoOp::Open, path, &e))?;
     Ok(Some(Box::new(opened)))
 }
+
+/// Drops what was typed at the terminal of standard input and not read yet, and what follows without a pause.
+pub fn discard_terminal_input() {
+    let input = io::stdin();
+    let pause = Timespec {
+        tv_sec: 0,
+        tv_nsec: 100_000_000,
+    };
+    for _ in 0..MOST_DISCARDED {
+        let dropped = tcflush(&input, QueueSelector::IFlush);
+        let mut waiting = [PollFd::new(&input, PollFlags::IN)];
+        if dropped.is_err() || !matches!(poll(&mut waiting, Some(&pause)), Ok(1..)) {
+            break;
+        }
+    }
+    // A line without an end is not reported to `poll`.
+    let _ = tcflush(&input, QueueSelector::IFlush);
+}
+
+/// How often input is discarded before the user is heard again.
+const MOST_DISCARDED: usize = 100;
 
 /// The most links that are followed one after the other, as in the system's own calls.
 const MOST_LINKS: usize = 40;
