@@ -4,6 +4,7 @@ use furrow_format::{
     FileId, PAGE_SIZE, Page, PageBuf, PageFault, PageFlags, PageId, PageNo, PageType, Protection,
     untear, verify,
 };
+use furrow_io::stream::is_same_file;
 use furrow_io::{Access, AlignedBuf, File, IoError, Open, Volume};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,6 +22,25 @@ pub enum SourceError {
         name: String,
         /// What gives it away.
         reason: String,
+    },
+    /// A file is among the files twice.
+    #[error("{name} is given twice: give it once")]
+    GivenTwice {
+        /// The file.
+        name: String,
+    },
+    /// Two files have one number in their databases.
+    #[error(
+        "{name} is a file of another database than {other_name}, or a copy of it: both are file {id}. \
+        Give the files of one database"
+    )]
+    OfAnother {
+        /// The file.
+        name: String,
+        /// The number.
+        id: FileId,
+        /// The file that was given before.
+        other_name: String,
     },
     /// Pages past the end were requested.
     #[error("file {file} has no page {page}")]
@@ -177,8 +197,16 @@ impl DataFiles {
             file.read_at(PAGE_SIZE as u64, &mut second)?;
         }
         let id = file_of(first, second.first_chunk()).map_err(|reason| refuse(&reason))?;
-        if self.files.iter().any(|(known, _)| known.id == id) {
-            return Err(refuse(&format!("file {id} is given twice")));
+        if let Some((known, other)) = self.files.iter().find(|(known, _)| known.id == id) {
+            let other_name = known.name.clone();
+            return Err(match is_same_file(file.path(), other.path()) {
+                true => SourceError::GivenTwice { name },
+                false => SourceError::OfAnother {
+                    name,
+                    id,
+                    other_name,
+                },
+            });
         }
         self.files.push((SourceFile { id, name, pages }, file));
         self.files.sort_by_key(|(file, _)| file.id);

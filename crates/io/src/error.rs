@@ -59,6 +59,10 @@ pub enum IoErrorKind {
     Poisoned,
     /// The simulated machine lost its power after this handle was opened.
     Crashed,
+    /// The file system is mounted read-only.
+    ReadOnly,
+    /// The path leads to a directory, where a file is wanted.
+    IsADirectory,
     /// A part of the path is a file, not a directory.
     NotADirectory,
     /// The path, or a part of it, is longer than the file system takes.
@@ -70,6 +74,40 @@ pub enum IoErrorKind {
 }
 
 impl IoErrorKind {
+    /// The kind of an error of the standard library, so that its text is the same as of our own operations.
+    pub fn of_std(error: &std::io::Error) -> IoErrorKind {
+        use std::io::ErrorKind;
+        if let Some(number) = error.raw_os_error() {
+            return IoErrorKind::of_errno(Errno::from_raw_os_error(number));
+        }
+        match error.kind() {
+            ErrorKind::NotFound => IoErrorKind::NotFound,
+            ErrorKind::AlreadyExists => IoErrorKind::AlreadyExists,
+            ErrorKind::PermissionDenied => IoErrorKind::Denied,
+            ErrorKind::StorageFull => IoErrorKind::NoSpace,
+            ErrorKind::ReadOnlyFilesystem => IoErrorKind::ReadOnly,
+            ErrorKind::IsADirectory => IoErrorKind::IsADirectory,
+            ErrorKind::NotADirectory => IoErrorKind::NotADirectory,
+            _ => IoErrorKind::Os(0, error.to_string()),
+        }
+    }
+
+    fn of_errno(errno: Errno) -> IoErrorKind {
+        match errno {
+            Errno::NOENT => IoErrorKind::NotFound,
+            Errno::EXIST => IoErrorKind::AlreadyExists,
+            Errno::ACCESS | Errno::PERM => IoErrorKind::Denied,
+            Errno::ROFS => IoErrorKind::ReadOnly,
+            Errno::ISDIR => IoErrorKind::IsADirectory,
+            Errno::BUSY | Errno::TXTBSY => IoErrorKind::InUse,
+            // A file that may not grow (`ulimit -f`, the file system's own limit) is as good as a full disk.
+            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => IoErrorKind::NoSpace,
+            Errno::NOTDIR => IoErrorKind::NotADirectory,
+            Errno::NAMETOOLONG => IoErrorKind::NameTooLong,
+            other => IoErrorKind::Os(other.raw_os_error(), other.to_string()),
+        }
+    }
+
     /// The system's error number, also for the kinds that have a name; 0 for our own kinds.
     pub fn os_number(&self) -> i32 {
         match self {
@@ -78,6 +116,8 @@ impl IoErrorKind {
             IoErrorKind::Denied => Errno::ACCESS.raw_os_error(),
             IoErrorKind::InUse => Errno::BUSY.raw_os_error(),
             IoErrorKind::NoSpace => Errno::NOSPC.raw_os_error(),
+            IoErrorKind::ReadOnly => Errno::ROFS.raw_os_error(),
+            IoErrorKind::IsADirectory => Errno::ISDIR.raw_os_error(),
             IoErrorKind::NotADirectory => Errno::NOTDIR.raw_os_error(),
             IoErrorKind::NameTooLong => Errno::NAMETOOLONG.raw_os_error(),
             IoErrorKind::NotRegular(_) => Errno::INVAL.raw_os_error(),
@@ -120,6 +160,8 @@ impl fmt::Display for IoErrorKind {
             IoErrorKind::PastEnd => "the file ends before that place",
             IoErrorKind::Poisoned => "an earlier sync of this file failed; it must be opened again",
             IoErrorKind::Crashed => "the simulated machine has lost its power",
+            IoErrorKind::ReadOnly => "the file system is read-only",
+            IoErrorKind::IsADirectory => "it is a directory",
             IoErrorKind::NotADirectory => "a part of the path is not a directory",
             IoErrorKind::NameTooLong => "the file name is too long",
             IoErrorKind::NotRegular(found) => {
@@ -169,17 +211,25 @@ impl IoError {
 
     /// An error that the system reported.
     pub(crate) fn of_errno(op: IoOp, path: &Path, offset: u64, errno: Errno) -> IoError {
-        let kind = match errno {
-            Errno::NOENT => IoErrorKind::NotFound,
-            Errno::EXIST => IoErrorKind::AlreadyExists,
-            Errno::ACCESS | Errno::PERM | Errno::ROFS => IoErrorKind::Denied,
-            Errno::BUSY | Errno::TXTBSY => IoErrorKind::InUse,
-            // A file that may not grow (`ulimit -f`, the file system's own limit) is as good as a full disk.
-            Errno::NOSPC | Errno::DQUOT | Errno::FBIG => IoErrorKind::NoSpace,
-            Errno::NOTDIR => IoErrorKind::NotADirectory,
-            Errno::NAMETOOLONG => IoErrorKind::NameTooLong,
-            other => IoErrorKind::Os(other.raw_os_error(), other.to_string()),
-        };
-        IoError::new(op, path, offset, kind)
+        IoError::new(op, path, offset, IoErrorKind::of_errno(errno))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_only_file_system_is_no_lack_of_rights() {
+        let found = IoError::of_errno(IoOp::Create, Path::new("a"), 0, Errno::ROFS);
+        assert_eq!(found.kind, IoErrorKind::ReadOnly);
+        assert_eq!(found.kind.os_number(), Errno::ROFS.raw_os_error());
+        let numbered = std::io::Error::from_raw_os_error(Errno::ROFS.raw_os_error());
+        let named = std::io::Error::other(numbered.to_string());
+        assert_eq!(IoErrorKind::of_std(&numbered), IoErrorKind::ReadOnly);
+        assert_eq!(IoErrorKind::of_std(&named).to_string(), named.to_string());
+        // An error of the crate `tempfile` has a kind and no number.
+        let wrapped = std::io::Error::new(numbered.kind(), "within a directory");
+        assert_eq!(IoErrorKind::of_std(&wrapped), IoErrorKind::ReadOnly);
     }
 }

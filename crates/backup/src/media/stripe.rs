@@ -103,6 +103,7 @@ impl StripeReader {
     /// Where the last tail ends, going forward from chunk to chunk.
     fn whole_bytes(&self) -> Result<u64, MediaError> {
         let (mut at, mut whole, mut tail) = (UNIT as u64, None, None);
+        let mut last = None;
         while let Some((_, header)) = self.header_at(at)? {
             // Only another set may follow.
             if let (Some(tail), ChunkKind::Begin) = (tail, header.kind) {
@@ -110,8 +111,14 @@ impl StripeReader {
             }
             at += (UNIT + padded(header.stored_bytes as usize)) as u64;
             tail = (header.kind == ChunkKind::Tail).then_some(at);
+            last = Some(header.kind);
         }
-        whole.ok_or(MediaError::Incomplete)
+        // A backup that stops behind its end writes no other unit: the unit that is there was the tail.
+        let is_tail = last == Some(ChunkKind::End) && at + UNIT as u64 == self.len;
+        whole.ok_or(match is_tail {
+            true => MediaError::Damaged("the tail of a set"),
+            false => MediaError::Incomplete,
+        })
     }
 
     fn sets_before(&self, mut end: u64) -> Result<Vec<SetPlace>, MediaError> {

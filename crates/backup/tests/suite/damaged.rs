@@ -232,6 +232,24 @@ fn the_stripe_that_is_damaged_is_named() {
 }
 
 #[test]
+fn a_damaged_tail_is_no_backup_that_was_aborted() {
+    for stripes in [1, 2] {
+        let (world, request) = written(stripes, Codec::Lz4);
+        let whole = stripe(&world, stripes - 1);
+        for at in [whole.len() - UNIT, whole.len() - UNIT / 2, whole.len() - 1] {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 0x10;
+            put(&world, stripes - 1, &damaged);
+            let refused = verified(&world, &request).unwrap_err();
+            assert_eq!(numbers(&refused), [3189, 3203], "{stripes}, {at}");
+        }
+        put(&world, stripes - 1, &whole[..whole.len() - UNIT]);
+        let refused = verified(&world, &request).unwrap_err();
+        assert_eq!(numbers(&refused), [3256], "{stripes}");
+    }
+}
+
+#[test]
 fn more_than_64_devices_are_too_many() {
     let (world, request) = written(1, Codec::None);
     let paths: Vec<PathBuf> = (0..65).map(|at| format!("d/{at}.bak").into()).collect();

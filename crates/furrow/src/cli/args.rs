@@ -3,6 +3,7 @@
 use super::backup::BackupArguments;
 use super::disk::DiskArguments;
 use super::lab::{Chosen, NotifyArguments, RunArguments};
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand};
 use furrow_disks::VolumeSpec;
 use furrow_lab::size::parse_size;
@@ -250,8 +251,9 @@ pub(crate) struct CheckArguments {
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// Threads [default: one for each processor]
-    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    /// Threads, at most 256 [default: one for each processor]
+    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true,
+        value_parser = RangedU64ValueParser::<usize>::new().range(0..=MOST_THREADS))]
     pub(crate) threads: usize,
     /// Memory for what pages say of each other; beyond it, a temporary file is used [default: 256MB]
     #[arg(long, value_name = "SIZE", value_parser = check_memory)]
@@ -266,6 +268,9 @@ pub(crate) struct CheckArguments {
     #[arg(long)]
     pub(crate) quiet: bool,
 }
+
+/// The most threads of a check.
+const MOST_THREADS: u64 = 256;
 
 /// The least memory of a check.
 const LEAST_CHECK_MEMORY: u64 = 1 << 20;

@@ -6,8 +6,10 @@ use super::checked::{check_files, finding_json};
 use super::{FAILED, Failure, INTERRUPTED, USAGE};
 use furrow_backup::chain::Chain;
 use furrow_check::{CheckError, MEMORY_BYTES, Options, Report};
+use furrow_io::holder_of;
 use serde_json::json;
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
     let checked = match options.backup {
@@ -16,6 +18,10 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
     };
     let report = checked.map_err(|error| match error {
         CheckError::Cancelled => Scratch::interrupted(),
+        CheckError::NotRecovered => {
+            let text = in_use(&options.files).unwrap_or_else(|| error.to_string());
+            Failure::new(USAGE, text)
+        }
         error => Failure::new(USAGE, error.to_string()),
     })?;
     let mut out = std::io::stdout().lock();
@@ -32,6 +38,15 @@ pub(super) fn run(options: &CheckArguments) -> Result<u8, Failure> {
         _ => {}
     }
     Ok(if report.is_clean() { 0 } else { FAILED })
+}
+
+/// The reason why a database that another process has cannot be checked.
+fn in_use(files: &[PathBuf]) -> Option<String> {
+    let held = |path: &PathBuf| Some((path.display().to_string(), holder_of(path)?));
+    let (path, holder) = files.iter().find_map(held)?;
+    Some(format!(
+        "{path} is in use by {holder}: check it there by DBCC CHECKDB, or end that process first"
+    ))
 }
 
 /// Checks the data files themselves.

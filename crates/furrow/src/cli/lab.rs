@@ -96,7 +96,7 @@ fn carry_out(
     heart: &Heart,
 ) -> Result<(u8, Results), Failure> {
     let common = options.experiment.as_ref().map(|chosen| &chosen.common);
-    let cancel = interrupt::flag()?;
+    let cancel = interrupt::flag(interrupt::OF_A_RUN)?;
     let setup = RunnerSetup {
         volume: Arc::clone(volume),
         out_dir: start.out_dir.clone(),

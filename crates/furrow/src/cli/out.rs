@@ -1,8 +1,8 @@
 //! A file written sequentially.
 
-use furrow_io::{Access, AlignedBuf, File, Fill, IoError, Open, SystemVolume, Volume};
+use furrow_io::{AlignedBuf, Existing, File, Fill, IoError, IoErrorKind, NewFile};
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes written at once.
@@ -10,24 +10,14 @@ const BLOCK: usize = 1 << 20;
 /// Until the end is known, lengths are rounded up to this: direct I/O needs whole sectors.
 const SECTOR: usize = 4096;
 
-/// A new file. Unless a write failed, dropping it writes what is buffered and cuts the file to its length.
+/// A new file. It gets its name by [`OutFile::publish`]; dropped before, it leaves nothing behind.
 pub(crate) struct OutFile {
     file: Arc<dyn File>,
-    path: PathBuf,
+    name: NewFile,
     block: AlignedBuf,
     filled: usize,
     /// Bytes of whole blocks written.
     written: u64,
-}
-
-/// Removes the file after its writer is gone.
-pub(crate) struct Keeper(PathBuf);
-
-impl Keeper {
-    /// Removes the file; an error is ignored.
-    pub(crate) fn remove(&self) {
-        let _stays = SystemVolume::new().remove(&self.0);
-    }
 }
 
 #[expect(
@@ -36,38 +26,33 @@ impl Keeper {
 )]
 pub(super) fn other(error: IoError) -> std::io::Error {
     let kind = match error.kind {
-        furrow_io::IoErrorKind::AlreadyExists => std::io::ErrorKind::AlreadyExists,
+        IoErrorKind::AlreadyExists => std::io::ErrorKind::AlreadyExists,
         _ => std::io::ErrorKind::Other,
     };
     std::io::Error::new(kind, error.kind.to_string())
 }
 
 impl OutFile {
-    /// Creates a file that must not exist yet.
-    pub(crate) fn create(path: &Path) -> std::io::Result<OutFile> {
-        let file = SystemVolume::new()
-            .open(path, Open::Create, Access::Log)
-            .map_err(other)?;
+    /// Creates a file that gets this name when it is published.
+    pub(crate) fn create(path: &Path, existing: Existing) -> std::io::Result<OutFile> {
+        let (name, file) = NewFile::create(path, existing).map_err(other)?;
         Ok(OutFile {
             file,
-            path: path.to_owned(),
+            name,
             block: AlignedBuf::new(BLOCK),
             filled: 0,
             written: 0,
         })
     }
 
-    /// Creates a file, or replaces an existing one.
-    pub(crate) fn replace(path: &Path) -> std::io::Result<OutFile> {
-        let volume = SystemVolume::new();
-        if volume.exists(path).map_err(other)? {
-            volume.remove(path).map_err(other)?;
-        }
-        OutFile::create(path)
+    /// Makes all data durable and gives the file its name. More may be written afterwards.
+    pub(crate) fn publish(&mut self) -> std::io::Result<()> {
+        self.flush()?;
+        self.name.publish().map_err(other)
     }
 
-    pub(crate) fn keeper(&self) -> Keeper {
-        Keeper(self.path.clone())
+    pub(crate) fn is_published(&self) -> bool {
+        self.name.is_published()
     }
 }
 
@@ -105,10 +90,12 @@ impl Write for OutFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use furrow_io::{SystemVolume, Volume};
 
     #[test]
-    fn bytes_of_every_length_arrive_and_an_existing_file_stays() {
+    fn bytes_of_every_length_arrive_when_the_file_is_published() {
         let dir = tempfile::tempdir().unwrap();
+        let read = |path: &Path| furrow_io::read_file(&SystemVolume::new(), path).unwrap();
         for length in [
             0,
             1,
@@ -121,28 +108,26 @@ mod tests {
         ] {
             let path = dir.path().join(length.to_string());
             let bytes: Vec<u8> = (0..length).map(|at| (at * 31 % 251) as u8).collect();
-            let mut out = OutFile::create(&path).unwrap();
+            let mut out = OutFile::create(&path, Existing::Refuse).unwrap();
             let (first, rest) = bytes.split_at(length / 3);
             out.write_all(first).unwrap();
             // A flush in the middle pads the file: the data after it must overwrite the padding.
             out.flush().unwrap();
+            assert!(!SystemVolume::new().exists(&path).unwrap());
             out.write_all(rest).unwrap();
-            out.flush().unwrap();
-            let file = SystemVolume::new()
-                .open(&path, Open::ReadOnly, Access::Log)
-                .unwrap();
-            let mut back = vec![0; usize::try_from(file.len_bytes().unwrap()).unwrap()];
-            if !back.is_empty() {
-                file.read_at(0, &mut back).unwrap();
-            }
-            assert!(back == bytes, "{length}");
-            assert!(OutFile::create(&path).is_err());
-            OutFile::replace(&path).unwrap().flush().unwrap();
-            assert!(
-                furrow_io::read_file(&SystemVolume::new(), &path)
-                    .unwrap()
-                    .is_empty()
-            );
+            out.publish().unwrap();
+            drop(out);
+            assert!(read(&path) == bytes, "{length}");
+            assert!(OutFile::create(&path, Existing::Refuse).is_err());
+            let mut other = OutFile::create(&path, Existing::Replace).unwrap();
+            other.write_all(b"other").unwrap();
+            drop(other);
+            assert!(read(&path) == bytes, "{length}");
+            let mut empty = OutFile::create(&path, Existing::Replace).unwrap();
+            empty.publish().unwrap();
+            empty.write_all(b"more").unwrap();
+            empty.flush().unwrap();
+            assert_eq!(read(&path), b"more");
         }
     }
 }

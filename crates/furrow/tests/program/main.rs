@@ -19,6 +19,7 @@ mod lab_designs;
 mod memory_limit;
 mod nesting;
 mod order_entry;
+mod out_files;
 mod reader;
 mod refusals;
 mod shell;

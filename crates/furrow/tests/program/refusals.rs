@@ -181,3 +181,84 @@ fn a_check_with_a_file_of_another_database_ends_with_5173_and_no_findings() {
     let named = format!("{} is a file of another database", text(&place("b2")));
     assert!(reported.contains(&named), "{reported}");
 }
+
+#[test]
+fn paths_that_are_no_text_are_refused_before_anything_is_made() {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join(OsString::from_vec(b"caf\xe9".to_vec()));
+    SystemVolume::new().create_dir(&path).unwrap();
+    let refused = |words: &[&str], code: i32| {
+        let output = furrow().args(words).arg(&path).output().unwrap();
+        let reported = err(&output);
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {reported}");
+        assert!(reported.contains("is not UTF-8"), "{words:?}: {reported}");
+        assert_eq!(out(&output), "");
+    };
+    refused(&["backup", "script"], 3);
+    refused(&["backup", "script", "a.bak", "--to"], 3);
+    refused(&[SMALL, &["--out"]].concat(), 2);
+    refused(&["lab", "run", "--resume"], 2);
+    assert_eq!(
+        SystemVolume::new().list(&path).unwrap(),
+        Vec::<PathBuf>::new()
+    );
+}
+
+#[test]
+fn facts_need_a_path_and_a_check_takes_no_more_threads_than_there_can_be() {
+    refused(
+        &["disk", "facts", "/", "/nope"],
+        3,
+        "about /nope: no such file",
+    );
+    refused(&["check", "a.mdf", "--threads", "100000"], 2, "0..=256");
+}
+
+#[test]
+fn files_of_two_databases_and_one_file_twice_are_told_apart() {
+    let Some(dir) = inspect::samples() else {
+        return;
+    };
+    let (northwind, pubs) = (dir.join("northwnd-655.mdf"), dir.join("pubs-655.mdf"));
+    let check =
+        |other: &Path, part: &str| refused(&["check", text(&northwind), text(other)], 2, part);
+    check(&pubs, "pubs-655.mdf is a file of another database than");
+    check(&northwind, "northwnd-655.mdf is given twice");
+}
+
+#[test]
+fn a_database_in_use_is_reported_as_such_with_its_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let made = shell_run::sql(directory.path(), &["-Q", "CREATE DATABASE d"], "");
+    assert_eq!(made.status.code(), Some(0), "{}{}", out(&made), err(&made));
+    let instance = directory.path().join("instance");
+    let mut holder = furrow()
+        .args(["sql", "--pool", "8MB", "--instance", text(&instance)])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = holder.stdin.take().unwrap();
+    std::io::Write::write_all(&mut input, b"PRINT 'up'\nGO\n").unwrap();
+    let mut up = [0; 2];
+    std::io::Read::read_exact(holder.stdout.as_mut().unwrap(), &mut up).unwrap();
+    let data = instance.join("d.mdf");
+    let part = format!("in use by process {}", holder.id());
+    refused(&["check", text(&data)], 2, &part);
+    refused(&["sql", "--open", text(&data), "-Q", "PRINT 1"], 3, &part);
+    drop(input);
+    assert!(holder.wait().unwrap().success());
+    assert_eq!(run(&["check", text(&data)]).status.code(), Some(0));
+}
+
+#[test]
+fn a_key_is_made_with_its_directory() {
+    let dir = tempfile::tempdir().unwrap();
+    let key = dir.path().join("instance/keys/offsite.key");
+    assert_eq!(run(&["backup", "key", text(&key)]).status.code(), Some(0));
+    let before = content(&key);
+    refused(&["backup", "key", text(&key)], 3, "the file exists already");
+    assert_eq!(content(&key), before);
+}

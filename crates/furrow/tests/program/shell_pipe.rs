@@ -138,3 +138,16 @@ fn text_in_another_encoding_ends_a_script_from_a_pipe_where_it_stands() {
         err(&run)
     );
 }
+
+#[test]
+fn a_reader_that_closes_the_pipe_early_is_no_failure() {
+    let directory = tempfile::tempdir().unwrap();
+    let query = "SELECT TOP (100000) a.name FROM sys.all_columns a, sys.all_columns b";
+    let mut child = shell(directory.path()).args(["-Q", query]).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), err(&ended).as_str()), (Some(0), ""));
+}

@@ -44,7 +44,11 @@ impl Terminal {
     }
 
     fn press(&mut self, keys: &str) {
-        self.keys.write_all(keys.as_bytes()).unwrap();
+        self.press_bytes(keys.as_bytes());
+    }
+
+    fn press_bytes(&mut self, keys: &[u8]) {
+        self.keys.write_all(keys).unwrap();
         self.keys.flush().unwrap();
     }
 
@@ -93,6 +97,28 @@ fn ctrl_c_at_a_terminal_ends_the_statement_and_not_the_shell() {
     terminal.press("GO\r");
     terminal.wait_for("goeson");
     terminal.wait_for("1> ");
+    terminal.press(":exit\r");
+    assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn input_in_another_encoding_is_dropped_and_the_shell_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut terminal) = Terminal::open(&directory.path().join("instance")) else {
+        eprintln!("this machine has no `script`: not tried");
+        return;
+    };
+    terminal.wait_for("1> ");
+    terminal.press("CREATE TABLE #t (c INT); BEGIN TRANSACTION; INSERT #t VALUES (1)\rGO\r");
+    terminal.wait_for("1 row");
+    terminal.wait_for("1> ");
+    // A script that is pasted: its beginning must not run without the end.
+    terminal.press_bytes(b"DELETE #t\rWHERE c = 'caf\xe9'\rGO\rPRINT 'be' + 'hind'\rGO\r");
+    terminal.wait_for("is not UTF-8");
+    terminal.wait_for("1> ");
+    terminal.press("SELECT CONCAT(@@TRANCOUNT, ' open, ', COUNT(*), ' row') FROM #t\rGO\r");
+    terminal.wait_for("1 open, 1 row");
+    assert!(!terminal.seen.contains("behind"), "{}", terminal.seen);
     terminal.press(":exit\r");
     assert_eq!(terminal.child.wait().unwrap().code(), Some(0));
 }

@@ -197,7 +197,12 @@ impl File for SystemFile {
             .map_err(|failure| self.failed(IoOp::Resize, bytes, failure));
         match &outcome {
             // A full disk or a refusal leaves the file as it was; anything else may have hit other writes.
-            Err(error) if matches!(error.kind, IoErrorKind::NoSpace | IoErrorKind::Denied) => {
+            Err(error)
+                if matches!(
+                    error.kind,
+                    IoErrorKind::NoSpace | IoErrorKind::Denied | IoErrorKind::ReadOnly
+                ) =>
+            {
                 return outcome;
             }
             _ => self.poison.watch(outcome)?,

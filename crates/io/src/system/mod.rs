@@ -232,7 +232,11 @@ impl Volume for SystemVolume {
 
 /// Refuses what is not a regular file. Opening a named pipe waits for its other end, reading a device may
 /// never end, and opening some devices changes their state: all of them are refused before they are opened.
-fn must_be_regular(op: IoOp, path: &Path, mode: rustix::fs::RawMode) -> Result<(), IoError> {
+pub(crate) fn must_be_regular(
+    op: IoOp,
+    path: &Path,
+    mode: rustix::fs::RawMode,
+) -> Result<(), IoError> {
     let found = match FileType::from_raw_mode(mode) {
         FileType::RegularFile => return Ok(()),
         FileType::Directory => return Err(IoError::of_errno(op, path, 0, Errno::ISDIR)),
@@ -247,7 +251,7 @@ fn must_be_regular(op: IoOp, path: &Path, mode: rustix::fs::RawMode) -> Result<(
 
 /// The lock belongs to the open descriptor: it keeps out other processes and other handles of this one,
 /// and goes when the descriptor is closed, however the process ends.
-fn lock(fd: &OwnedFd, path: &Path) -> Result<(), IoError> {
+pub(crate) fn lock(fd: &OwnedFd, path: &Path) -> Result<(), IoError> {
     match retry(|| rustix::fs::flock(fd, FlockOperation::NonBlockingLockExclusive)) {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(IoError::new(IoOp::Open, path, 0, IoErrorKind::InUse)),
@@ -256,7 +260,7 @@ fn lock(fd: &OwnedFd, path: &Path) -> Result<(), IoError> {
 }
 
 /// Makes the entry of `path` in its directory durable, whether it was created or removed.
-fn sync_directory_of(op: IoOp, path: &Path) -> Result<(), IoError> {
+pub(crate) fn sync_directory_of(op: IoOp, path: &Path) -> Result<(), IoError> {
     let dir = here_if_empty(path.parent().unwrap_or(path));
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     retry(|| rustix::fs::open(dir, flags, Mode::empty()))
@@ -273,8 +277,5 @@ fn here_if_empty(dir: &Path) -> &Path {
 }
 
 fn of_std(op: IoOp, path: &Path, error: &std::io::Error) -> IoError {
-    match error.raw_os_error() {
-        Some(number) => IoError::of_errno(op, path, 0, Errno::from_raw_os_error(number)),
-        None => IoError::new(op, path, 0, IoErrorKind::Os(0, error.to_string())),
-    }
+    IoError::new(op, path, 0, IoErrorKind::of_std(error))
 }

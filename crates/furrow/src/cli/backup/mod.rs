@@ -14,6 +14,7 @@ use super::outcome::{Failure, REFUSED, print};
 use args::{BackupCommand, ScriptArguments};
 use furrow_backup::chain::{Chain, ScriptOptions, script};
 use media::read_of;
+use std::path::Path;
 
 /// Runs a command of `backup`.
 pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
@@ -24,7 +25,21 @@ pub(super) fn run(options: &BackupArguments) -> Result<u8, Failure> {
     }
 }
 
+/// Whether the absolute path is not UTF-8.
+fn is_not_text(path: &Path) -> bool {
+    std::path::absolute(path).is_ok_and(|path| path.to_str().is_none())
+}
+
 fn print_script(options: &ScriptArguments) -> Result<u8, Failure> {
+    // A statement is text: a path that is not could not be found again.
+    let mut paths = options.files.media.iter().chain(&options.to);
+    if let Some(path) = paths.find(|path| is_not_text(path)) {
+        let text = format!(
+            "the path {} is not UTF-8, which a RESTORE statement cannot name: rename it",
+            path.display()
+        );
+        return Err(Failure::new(REFUSED, text));
+    }
     let (_, chains) = read_of(&options.files)?;
     if let Some(name) = options.name.as_ref().filter(|_| chains.len() > 1) {
         let names: Vec<&str> = chains.iter().map(Chain::database).collect();

@@ -9,7 +9,7 @@ use furrow_backup::{
 };
 use furrow_check::{CheckError, Options, Report};
 use furrow_engine::{Instance, InstanceConfig, StopPoint};
-use furrow_io::{SystemVolume, Volume};
+use furrow_io::{IoErrorKind, SystemVolume, Volume};
 use furrow_lab::size::size_text;
 use furrow_observe::task::{self, Task};
 use std::io::IsTerminal;
@@ -58,7 +58,8 @@ impl Scratch {
         };
         let made = made.map_err(|e| {
             let dir = dir.map_or_else(std::env::temp_dir, Path::to_path_buf);
-            let text = format!("cannot make a directory in {}: {e}", dir.display());
+            let reason = IoErrorKind::of_std(&e);
+            let text = format!("cannot make a directory in {}: {reason}", dir.display());
             Failure::new(REFUSED, text)
         })?;
         let path = std::path::absolute(made.path());

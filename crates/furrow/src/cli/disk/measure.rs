@@ -46,8 +46,10 @@ fn raw_failure(error: RawError) -> Failure {
     let code = match &error {
         RawError::InUse { .. } | RawError::NotATarget(_) => REFUSED,
         RawError::Unaligned { .. } => USAGE,
-        RawError::Io(e) if matches!(e.kind, IoErrorKind::NotFound | IoErrorKind::Denied) => REFUSED,
-        RawError::Io(_) => FAILED,
+        RawError::Io(e) => match e.kind {
+            IoErrorKind::NotFound | IoErrorKind::Denied | IoErrorKind::ReadOnly => REFUSED,
+            _ => FAILED,
+        },
     };
     Failure::new(code, error.to_string())
 }
@@ -141,7 +143,7 @@ fn loads(options: &MeasureArguments) -> Vec<(u64, Load)> {
 pub(super) fn run(options: &MeasureArguments) -> Result<u8, Failure> {
     let loads = loads(options);
     let writes = loads.iter().any(|(_, load)| load.read_percent < 100);
-    let cancel = interrupt::flag()?;
+    let cancel = interrupt::flag(interrupt::OF_A_RUN)?;
     let opened = open(options, writes)?;
     let target = &opened.target;
     for (offset, load) in &loads {

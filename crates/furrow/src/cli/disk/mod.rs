@@ -9,9 +9,10 @@ mod table;
 
 pub(crate) use args::DiskArguments;
 
-use super::{Failure, print};
+use super::{Failure, REFUSED, print};
 use args::{DiskCommand, FactsArguments};
 use furrow_io::alignment::{Alignment, alignment_of};
+use furrow_io::{IoErrorKind, SystemVolume, Volume};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -34,6 +35,16 @@ fn print_json(value: &Value) -> Result<u8, Failure> {
 }
 
 fn facts(options: &FactsArguments) -> Result<u8, Failure> {
+    for path in &options.paths {
+        let exists = SystemVolume::new().exists(path);
+        let reason = match exists {
+            Ok(true) => continue,
+            Ok(false) => IoErrorKind::NotFound,
+            Err(e) => e.kind,
+        };
+        let text = format!("there are no facts about {}: {reason}", path.display());
+        return Err(Failure::new(REFUSED, text));
+    }
     let found: Vec<(&Path, Option<Alignment>)> = options
         .paths
         .iter()

@@ -58,7 +58,7 @@ fn failure(error: GridError) -> Failure {
 pub(super) fn run(options: &ModelArguments) -> Result<u8, Failure> {
     let grid = grid(options);
     let total = grid.cells().len();
-    let cancel = interrupt::flag()?;
+    let cancel = interrupt::flag(interrupt::OF_A_RUN)?;
     let shown = !options.json && std::io::stderr().is_terminal();
     let mut done = 0;
     let results = grid.run(&cancel, |_| {

@@ -38,12 +38,12 @@ impl fmt::Display for Address {
 }
 
 impl Address {
-    /// Parses `command:LINE`, `https://...`, `mailto:NAME@HOST`.
+    /// Parses an address.
     pub(super) fn parse(text: &str) -> Result<Address, String> {
         let wrong = || {
             format!(
-                "'{text}' is nowhere to send a message; write command:LINE, https://HOST/PATH or \
-                 mailto:NAME@HOST"
+                "'{text}' is nowhere to send a message; write command:LINE, https://HOST/PATH (or \
+                 http://) or mailto:NAME@HOST"
             )
         };
         let plain = |part: &str| !part.is_empty() && !part.contains(char::is_whitespace);

@@ -22,9 +22,19 @@ pub(super) struct Start {
     pub(super) out_dir: PathBuf,
 }
 
+/// The absolute path. It must be UTF-8: the databases of an experiment lie below it, and the journal and SQL
+/// statements name it as text.
 fn absolute(path: &Path) -> Result<PathBuf, Failure> {
-    std::path::absolute(path)
-        .map_err(|e| Failure::new(USAGE, format!("{} is not a path: {e}", path.display())))
+    let shown = path.display();
+    let path = std::path::absolute(path)
+        .map_err(|e| Failure::new(USAGE, format!("{shown} is not a path: {e}")))?;
+    match path.to_str() {
+        Some(_) => Ok(path),
+        None => {
+            let text = format!("the path {} is not UTF-8: rename it", path.display());
+            Err(Failure::new(USAGE, text))
+        }
+    }
 }
 
 impl Start {

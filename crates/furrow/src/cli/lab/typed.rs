@@ -39,7 +39,7 @@ pub(crate) struct ViewArguments {
     #[arg(long)]
     pub(crate) json_progress: bool,
     /// Send a message when it ends, fails or stalls; may be given several times: command:LINE,
-    /// https://HOST/PATH, mailto:NAME@HOST
+    /// https://HOST/PATH (or http://), mailto:NAME@HOST
     #[arg(long, value_parser = Address::parse, value_name = "WHERE")]
     pub(crate) notify: Vec<Address>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct NotifyArguments {
     /// Send a message to each address now
     #[arg(long, required = true)]
     pub(crate) test: bool,
-    /// Addresses as --notify takes them: command:LINE, https://HOST/PATH, mailto:NAME@HOST
+    /// Addresses as --notify takes them: command:LINE, https://HOST/PATH (or http://), mailto:NAME@HOST
     #[arg(required = true, value_parser = Address::parse, value_name = "WHERE")]
     pub(crate) addresses: Vec<Address>,
 }

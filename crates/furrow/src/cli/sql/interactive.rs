@@ -2,10 +2,12 @@
 
 use super::shell::{Shell, Stop};
 use crate::cli::{FAILED, Failure};
+use furrow_io::stream;
 use furrow_tsql::script::LineKind;
 use rustyline::error::ReadlineError;
 use rustyline::history::FileHistory;
 use rustyline::{Cmd, Config, Editor, KeyCode, KeyEvent, Modifiers};
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// The editor for lines at a terminal.
@@ -30,6 +32,10 @@ pub(super) fn editor() -> Result<LineEditor, Failure> {
     Ok(editor)
 }
 
+/// What the shell prints about input in another encoding.
+const NOT_UTF8: &str = "What was typed or pasted is not UTF-8: it is dropped, together with the batch so \
+    far, of which nothing was run.\nSet the terminal's encoding to UTF-8.";
+
 /// Reads lines until the end of the input.
 pub(super) fn run(
     shell: &mut Shell,
@@ -41,6 +47,7 @@ pub(super) fn run(
         let _ = editor.load_history(path);
     }
     shell.unattended = false;
+    shell.printer.shows_batches = true;
     let mut line_number = 1;
     loop {
         let prompt = format!("{line_number}> ");
@@ -54,6 +61,13 @@ pub(super) fn run(
             Err(ReadlineError::Interrupted) => {
                 shell.gathered.clear();
                 line_number = 1;
+            }
+            Err(ReadlineError::Io(e)) if e.kind() == ErrorKind::InvalidData => {
+                // The rest of a pasted script must not run without its beginning.
+                stream::discard_terminal_input();
+                shell.gathered.clear();
+                line_number = 1;
+                eprintln!("{NOT_UTF8}");
             }
             Err(e) => return Err(failed(e)),
         }

@@ -3,6 +3,7 @@
 //! The shell runs an instance of its own in a directory. It creates the instance on first use and shuts it
 //! down at the end.
 
+mod destination;
 mod exit;
 mod gathered;
 mod interactive;
@@ -13,11 +14,11 @@ mod source;
 mod volume;
 
 use super::args::SqlArguments;
-use super::out::OutFile;
-use super::{FAILED, Failure, REFUSED};
+use super::{DONE, FAILED, Failure, REFUSED};
+use destination::{Destination, Guarded};
 use furrow_engine::{AttachOptions, EngineError, Instance, InstanceConfig};
 use furrow_format::PAGE_SIZE;
-use furrow_io::{IoErrorKind, SystemVolume, Volume, read_file, stream};
+use furrow_io::{IoErrorKind, SystemVolume, Volume, holder_of, read_file};
 use furrow_observe::errorlog::Source;
 use furrow_sql::Server;
 use output::Printer;
@@ -65,7 +66,9 @@ fn start(options: &SqlArguments) -> Result<Home, Failure> {
     let passing = match &options.open {
         Some(_) => {
             let made = tempfile::Builder::new().prefix("furrow-sql-").tempdir();
-            Some(made.map_err(|e| refused("cannot make a directory for temporary files", &e))?)
+            let reason = |e| IoErrorKind::of_std(&e);
+            let cannot = "cannot make a directory for temporary files";
+            Some(made.map_err(|e| refused(cannot, &reason(e)))?)
         }
         None => None,
     };
@@ -139,16 +142,14 @@ fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     server
         .instance()
         .attach_database(path, &options)
-        .map_err(|e| refused(&format!("cannot open {}", path.display()), &e))?;
+        .map_err(|e| {
+            let cannot = format!("cannot open {}", path.display());
+            match holder_of(path) {
+                Some(holder) => refused(&cannot, &format!("it is in use by {holder}")),
+                None => refused(&cannot, &e),
+            }
+        })?;
     Ok(name)
-}
-
-/// Opens a file for results and replaces an existing one. A device or pipe is written to as it is.
-fn output_file(path: &Path) -> std::io::Result<Box<dyn std::io::Write>> {
-    match stream::writer(path).map_err(super::out::other)? {
-        Some(device) => Ok(device),
-        None => Ok(Box::new(OutFile::replace(&stream::destination(path))?)),
-    }
 }
 
 fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
@@ -165,6 +166,22 @@ fn read_all(shell: &mut Shell, options: &SqlArguments) -> Result<(), Stop> {
         shell.run_gathered(1)?;
     }
     Ok(())
+}
+
+/// The printer until the log-in succeeds, and the file to which results go from then on.
+fn printer(
+    options: &SqlArguments,
+    server: &Arc<Server>,
+) -> Result<(Printer, Option<Destination>), Failure> {
+    let guarded = Guarded::new(&options.input, server);
+    let Some(path) = &options.output else {
+        let stdout = Destination::stream(std::io::stdout());
+        return Ok((Printer::new(options, stdout, guarded), None));
+    };
+    let cannot = format!("cannot write {}", path.display());
+    let output = guarded.open(path).map_err(|e| refused(&cannot, &e))?;
+    let stderr = Destination::stream(std::io::stderr());
+    Ok((Printer::new(options, stderr, guarded), Some(output)))
 }
 
 /// Runs the command.
@@ -194,14 +211,7 @@ fn work(home: &Home, options: &SqlArguments) -> Result<u8, Failure> {
     signals.listen(server, &home.passing.0)?;
     let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
     let connection = server.connect().map_err(|e| failed(&e))?;
-    let out: Box<dyn std::io::Write> = match &options.output {
-        Some(path) => {
-            let cannot = format!("cannot write {}", path.display());
-            output_file(path).map_err(|e| refused(&cannot, &e))?
-        }
-        None => Box::new(std::io::stdout()),
-    };
-    let printer = Printer::new(options, out);
+    let (printer, output) = printer(options, server)?;
     let mut shell = Shell::new(connection, printer, signals);
     shell.ends_on_error = options.batch_abort;
     shell.literal = options.literal;
@@ -218,6 +228,9 @@ fn work(home: &Home, options: &SqlArguments) -> Result<u8, Failure> {
         }
         shell.printer.quiet = false;
         shell.ends_on_error = before;
+    }
+    if let Some(output) = output {
+        shell.printer.redirect(output);
     }
     shell.error_level = options.error_level.unwrap_or(shell::LEAST_ERROR);
     shell.echo = options.echo;
@@ -250,16 +263,23 @@ fn finish(shell: Shell, options: &SqlArguments, stop: Stop) -> Result<u8, Failur
         mut printer,
         worst,
         status,
+        ends_on_error,
+        error_level,
         ..
     } = shell;
-    printer.flush();
-    if let Some(e) = printer.failed
-        && e.kind() != std::io::ErrorKind::BrokenPipe
-    {
-        return Err(Failure::new(
-            FAILED,
-            format!("cannot write the results: {e}"),
-        ));
+    printer.finish(stop == Stop::Failed);
+    if let Some(e) = printer.failed {
+        let is_closed = e.kind() == std::io::ErrorKind::BrokenPipe;
+        let is_error = ends_on_error && worst >= error_level;
+        match is_closed {
+            // A reader that closes the output early (`| head`) ends the script; this is no failure of it.
+            true if stop == Stop::Failed && !is_error => return Ok(DONE),
+            true => {}
+            false => {
+                let text = format!("cannot write the results: {}", IoErrorKind::of_std(&e));
+                return Err(Failure::new(FAILED, text));
+            }
+        }
     }
     Ok(stop.status(options, worst, status))
 }

@@ -1,5 +1,6 @@
 //! Prints results: in columns as sqlcmd does, as CSV, as JSON.
 
+use super::destination::{Destination, Guarded};
 use super::exit::ExitValue;
 use crate::cli::args::SqlArguments;
 use crate::cli::csv::CsvLine;
@@ -27,7 +28,7 @@ enum Form {
 
 /// Prints results as they arrive.
 pub(super) struct Printer {
-    out: BufWriter<Box<dyn Write>>,
+    out: BufWriter<Destination>,
     form: Form,
     separator: String,
     trimmed: bool,
@@ -52,10 +53,16 @@ pub(super) struct Printer {
     pub(super) quiet: bool,
     /// An error of writing: a closed pipe, a full disk.
     pub(super) failed: Option<io::Error>,
+    /// The files that results must not replace.
+    pub(super) guarded: Guarded,
+    /// Whether the results of a batch are shown when it ends: someone may wait for them.
+    pub(super) shows_batches: bool,
+    /// Whether a batch was run since the destination was set.
+    has_run: bool,
 }
 
 impl Printer {
-    pub(super) fn new(options: &SqlArguments, out: Box<dyn Write>) -> Printer {
+    pub(super) fn new(options: &SqlArguments, out: Destination, guarded: Guarded) -> Printer {
         let form = match (options.csv, options.json) {
             (true, _) => Form::Csv,
             (_, true) => Form::Json,
@@ -80,6 +87,9 @@ impl Printer {
             ending_number: None,
             quiet: false,
             failed: None,
+            guarded,
+            shows_batches: false,
+            has_run: false,
         }
     }
 
@@ -95,6 +105,7 @@ impl Printer {
     pub(super) fn begin_batch(&mut self) {
         self.exit_value = ExitValue::default();
         self.ending_number = None;
+        self.has_run = true;
     }
 
     /// Ends the array of a result that an error interrupted, so that the output stays valid JSON.
@@ -112,10 +123,29 @@ impl Printer {
         self.line = line;
     }
 
-    /// Sets the destination of the output from here on.
-    pub(super) fn redirect(&mut self, out: Box<dyn Write>) {
-        self.flush();
-        self.out = BufWriter::new(out);
+    /// Sets the destination of the output from here on. A file that was the destination so far is complete.
+    pub(super) fn redirect(&mut self, out: Destination) {
+        self.show();
+        // What could not be written is dropped with the old destination.
+        let _ = std::mem::replace(&mut self.out, BufWriter::new(out)).into_parts();
+        self.has_run = false;
+    }
+
+    /// Writes all output, and shows it: a file gets its name.
+    fn show(&mut self) {
+        if self.failed.is_none()
+            && let Err(e) = self.out.flush().and_then(|()| self.out.get_mut().show())
+        {
+            self.failed = Some(e);
+        }
+    }
+
+    /// Ends the output. After an error that came before the first batch, the old content of a file stays.
+    pub(super) fn finish(&mut self, is_failed: bool) {
+        match is_failed && !self.has_run {
+            true => self.flush(),
+            false => self.show(),
+        }
     }
 
     /// Prints a text of the shell's own.
@@ -158,8 +188,11 @@ impl Printer {
         self.put_line();
     }
 
-    /// Flushes all output.
+    /// Writes all output.
     pub(super) fn flush(&mut self) {
+        if self.shows_batches && self.has_run {
+            return self.show();
+        }
         if self.failed.is_none()
             && let Err(e) = self.out.flush()
         {
@@ -343,7 +376,7 @@ impl Sink for Printer {
                 self.put(&text);
                 // RAISERROR WITH NOWAIT reports the progress of a long batch: it must be printed at once.
                 if message.number == RAISED {
-                    self.flush();
+                    self.show();
                 }
             }
             // Output for programs contains rows only.

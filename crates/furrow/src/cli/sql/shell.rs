@@ -1,5 +1,6 @@
 //! The shell's own language: batches, `GO`, commands that begin with a colon, `$(variables)`.
 
+use super::destination::Destination;
 use super::gathered::Gathered;
 use super::output::Printer;
 use super::signals::Signals;
@@ -253,7 +254,8 @@ impl Shell {
     /// Reads a script from a file, or line by line from a device or pipe.
     pub(super) fn file(&mut self, path: &Path) -> Result<(), Stop> {
         let name = path.display().to_string();
-        self.nested(|shell| match stream::reader(path) {
+        self.printer.guarded.scripts.push(path.to_path_buf());
+        let done = self.nested(|shell| match stream::reader(path) {
             Ok(Some(flow)) => shell.flow(&name, &mut BufReader::new(flow)),
             Ok(None) => match read_file(&SystemVolume::new(), path) {
                 Ok(bytes) => match decoded(&bytes) {
@@ -263,11 +265,14 @@ impl Shell {
                 Err(e) => Err(shell.fatal(&format!("'{name}': {}", e.kind))),
             },
             Err(e) => Err(shell.fatal(&format!("'{name}': {}", e.kind))),
-        })
+        });
+        self.printer.guarded.scripts.pop();
+        done
     }
 
     /// Reads a script line by line from a stream that may still be open: each batch runs when its GO is read.
     pub(super) fn flow(&mut self, name: &str, from: &mut dyn BufRead) -> Result<(), Stop> {
+        self.printer.shows_batches = true;
         let mut source = LineSource::new(from);
         for number in 1.. {
             let Some(line) = self.waiting(|| source.next_line()) else {
@@ -312,10 +317,15 @@ impl Shell {
 
     /// `:out FILE`, `:out stdout`, `:out stderr`: the destination of results from here on.
     fn out(&mut self, name: &str) -> Result<(), Stop> {
-        let out: std::io::Result<Box<dyn std::io::Write>> = match name.to_lowercase().as_str() {
-            "stdout" => Ok(Box::new(std::io::stdout())),
-            "stderr" => Ok(Box::new(std::io::stderr())),
-            _ => super::output_file(Path::new(name)),
+        let stdout = || Destination::stream(std::io::stdout());
+        let out = match name.to_lowercase().as_str() {
+            "stdout" => Ok(stdout()),
+            "stderr" => Ok(Destination::stream(std::io::stderr())),
+            _ => {
+                // The file that was the destination so far may be the same one.
+                self.printer.redirect(stdout());
+                self.printer.guarded.open(Path::new(name))
+            }
         };
         match out {
             Ok(out) => {

@@ -88,6 +88,7 @@ impl Signals {
         if let Some(directory) = &mut directory {
             drop(directory.take());
         }
+        furrow_io::remove_unpublished();
         // The locks stay held: the program's other exit path waits for this one.
         std::process::exit(i32::from(INTERRUPTED))
     }

@@ -1,7 +1,6 @@
 //! `--volume`: directories whose files have the speed of other drives.
 
-use super::super::{Failure, USAGE};
-use super::refused;
+use crate::cli::{Failure, REFUSED, USAGE};
 use furrow_disks::{VolumeSpec, volume};
 use furrow_io::Volume;
 use std::sync::Arc;
@@ -29,5 +28,6 @@ pub(super) fn with_models(
             model.describe()
         );
     }
-    volume::with_models(inner, specs).map_err(|e| refused("--volume cannot be used", &e))
+    volume::with_models(inner, specs)
+        .map_err(|e| Failure::new(REFUSED, format!("--volume cannot be used: {e}")))
 }

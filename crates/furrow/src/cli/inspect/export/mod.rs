@@ -5,14 +5,16 @@ mod csv;
 mod parquet;
 
 use super::super::args::ExportArguments;
-use super::super::{FAILED, Failure};
+use super::super::{FAILED, Failure, INTERRUPTED, interrupt};
 use super::{Opened, open_files, rows::shown_columns};
 use crate::cli::out::OutFile;
 use furrow_datafile::Pages;
 use furrow_datafile::{MdfError, Table, TableColumn};
+use furrow_io::Existing;
 use furrow_types::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Receives rows, with the columns in the order of its creation.
 trait Sink {
@@ -20,6 +22,14 @@ trait Sink {
     fn row(&mut self, values: &[&Value]) -> std::io::Result<()>;
     /// Ends the file.
     fn finish(&mut self) -> std::io::Result<()>;
+}
+
+/// How an export ends early.
+struct Output<'a> {
+    /// The failure for an error of writing.
+    about: &'a dyn Fn(std::io::Error) -> Failure,
+    /// Set by Ctrl-C. `None` for standard output, where Ctrl-C ends the program at once.
+    stop: Option<&'a AtomicBool>,
 }
 
 /// The result of an export.
@@ -41,7 +51,11 @@ pub(super) fn run(options: &ExportArguments) -> Result<u8, Failure> {
         (None, false) => {
             let mut sink =
                 csv::Csv::new(std::io::stdout().lock(), &columns).map_err(Failure::of_printing)?;
-            write_rows(&opened, &table, &columns, &mut sink, &Failure::of_printing)?
+            let output = Output {
+                about: &Failure::of_printing,
+                stop: None,
+            };
+            write_rows(&opened, &table, &columns, &mut sink, &output)?
         }
         (path, parquet) => {
             let usual = PathBuf::from(format!("{}.parquet", table.name.replace('/', "_")));
@@ -88,17 +102,22 @@ fn to_file(
             format!("{} cannot be written: {error}", path.display()),
         )
     };
-    let file = OutFile::create(path).map_err(about)?;
-    let kept = file.keeper();
-    let done = if parquet {
-        parquet_rows(opened, table, columns, file, &about)
-    } else {
-        csv::Csv::new(file, columns)
-            .map_err(about)
-            .and_then(|mut sink| write_rows(opened, table, columns, &mut sink, &about))
+    // Before the file exists, so that Ctrl-C never leaves it behind.
+    let stop = interrupt::flag("what was written is removed")?;
+    // An incomplete file could be taken for a complete one: it gets its name at the end.
+    let mut file = OutFile::create(path, Existing::Refuse).map_err(about)?;
+    let output = Output {
+        about: &about,
+        stop: Some(&stop),
     };
-    // An incomplete file could be taken for a complete one.
-    done.inspect_err(|_| kept.remove())
+    let done = if parquet {
+        parquet_rows(opened, table, columns, &mut file, &output)?
+    } else {
+        let mut sink = csv::Csv::new(&mut file, columns).map_err(about)?;
+        write_rows(opened, table, columns, &mut sink, &output)?
+    };
+    file.publish().map_err(about)?;
+    Ok(done)
 }
 
 #[cfg(feature = "parquet")]
@@ -106,11 +125,11 @@ fn parquet_rows(
     opened: &Opened<'_>,
     table: &Table,
     columns: &[(usize, &TableColumn)],
-    file: OutFile,
-    about: &dyn Fn(std::io::Error) -> Failure,
+    file: &mut OutFile,
+    output: &Output<'_>,
 ) -> Result<Done, Failure> {
-    let mut sink = parquet::Parquet::new(file, columns).map_err(about)?;
-    let done = write_rows(opened, table, columns, &mut sink, about)?;
+    let mut sink = parquet::Parquet::new(file, columns).map_err(output.about)?;
+    let done = write_rows(opened, table, columns, &mut sink, output)?;
     for warning in sink.warnings() {
         eprintln!("furrow: {warning}");
     }
@@ -122,8 +141,8 @@ fn parquet_rows(
     _opened: &Opened<'_>,
     _table: &Table,
     _columns: &[(usize, &TableColumn)],
-    _file: OutFile,
-    _about: &dyn Fn(std::io::Error) -> Failure,
+    _file: &mut OutFile,
+    _output: &Output<'_>,
 ) -> Result<Done, Failure> {
     Err(Failure::new(
         FAILED,
@@ -136,7 +155,7 @@ fn write_rows(
     table: &Table,
     columns: &[(usize, &TableColumn)],
     sink: &mut dyn Sink,
-    about: &dyn Fn(std::io::Error) -> Failure,
+    output: &Output<'_>,
 ) -> Result<Done, Failure> {
     let mut done = Done {
         rows: 0,
@@ -148,13 +167,16 @@ fn write_rows(
         .rows(table)
         .map_err(|error| Failure::new(FAILED, error.to_string()))?;
     for row in rows {
+        if output.stop.is_some_and(|stop| stop.load(Ordering::SeqCst)) {
+            return Err(Failure::new(INTERRUPTED, "interrupted"));
+        }
         match row {
             Ok(values) => {
                 let values: Vec<&Value> = columns
                     .iter()
                     .map(|(at, _)| values.get(*at).unwrap_or(&Value::Null))
                     .collect();
-                sink.row(&values).map_err(about)?;
+                sink.row(&values).map_err(output.about)?;
                 done.rows += 1;
             }
             Err(error) => {
@@ -166,7 +188,7 @@ fn write_rows(
             }
         }
     }
-    sink.finish().map_err(about)?;
+    sink.finish().map_err(output.about)?;
     Ok(done)
 }
 

@@ -64,15 +64,18 @@ struct ColumnBuffer {
 }
 
 /// Writes a Parquet file.
-pub(super) struct Parquet {
-    writer: SerializedFileWriter<OutFile>,
+pub(super) struct Parquet<'a> {
+    writer: SerializedFileWriter<&'a mut OutFile>,
     columns: Vec<ColumnBuffer>,
     rows: usize,
     bytes: usize,
 }
 
-impl Parquet {
-    pub(super) fn new(out: OutFile, columns: &[(usize, &TableColumn)]) -> std::io::Result<Parquet> {
+impl<'a> Parquet<'a> {
+    pub(super) fn new(
+        out: &'a mut OutFile,
+        columns: &[(usize, &TableColumn)],
+    ) -> std::io::Result<Parquet<'a>> {
         let fields: Result<Vec<TypePtr>, ParquetError> = columns
             .iter()
             .map(|(_, column)| Ok(Arc::new(field(&column.name, &column.data_type)?)))
@@ -131,7 +134,7 @@ impl Parquet {
     }
 }
 
-impl Sink for Parquet {
+impl Sink for Parquet<'_> {
     fn row(&mut self, values: &[&Value]) -> std::io::Result<()> {
         for (column, value) in self.columns.iter_mut().zip(values) {
             self.bytes += column.push(value)?;
