@@ -4,6 +4,10 @@ use super::{FAILED, Failure, INTERRUPTED};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// What the first one prints. A run may have its figures by then: it is cleared away, and counts.
+const STOPPING: &str = "stopping: what is under way is cleared away, and counts only if it was already \
+                        measured; once more ends at once, without cleaning up";
+
 /// A flag that the first Ctrl-C (or SIGTERM) sets.
 pub(super) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
@@ -12,9 +16,7 @@ pub(super) fn flag() -> Result<Arc<AtomicBool>, Failure> {
         if seen.swap(true, Ordering::SeqCst) {
             std::process::exit(i32::from(INTERRUPTED));
         }
-        eprintln!(
-            "\nstopping: the run under way is removed; once more ends at once, without cleaning up"
-        );
+        eprintln!("\n{STOPPING}");
     };
     ctrlc::set_handler(handler)
         .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))?;

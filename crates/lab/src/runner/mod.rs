@@ -16,8 +16,8 @@
 //! 4. Before each run the space it needs is there, or the experiment stops. What all runs share is made by
 //!    then: it counts before the first run alone.
 //! 5. A journal that was deleted or replaced stops the experiment at the end of the run under way.
-//! 6. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
-//!    does not count.
+//! 6. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which counts only
+//!    if it was already measured.
 //!
 //! # Algorithm
 //! 1. [`Runner::create`]: check the plan, check space, begin the journal. Or [`Runner::resume`]: read it,
