@@ -9,7 +9,8 @@
 //!    are not lost when removing fails.
 //! 2. A run is tried twice at most, then marked and passed over; one that found a wrong result of the engine
 //!    ([`StepError::Violation`]) is tried once. Three runs that fail one after the other stop the experiment.
-//!    A preparation that finds one ends the experiment.
+//!    A preparation that finds one ends the experiment, and so does a statement of the user's that fails
+//!    ([`StepError::Statement`]) at a level without a good run.
 //! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
 //!    going on would fill the disk. The files of the first run, or preparation, that found a wrong result
 //!    stay, as evidence.
@@ -76,6 +77,14 @@ pub enum RunnerError {
     /// What all runs share was created and is wrong.
     #[error("a wrong result of the engine: what all runs share is not what was loaded: {0}")]
     Violation(String),
+    /// A statement that the user gave fails.
+    #[error("{level}: {text}; it fails in every run, so the experiment ends")]
+    Statement {
+        /// The level whose run it failed in.
+        level: String,
+        /// The statement's error.
+        text: String,
+    },
     /// What a run left behind cannot be removed.
     #[error("{thing} cannot be removed: {reason}")]
     Leftover {
