@@ -29,7 +29,7 @@ use crate::settings::Settings;
 use crate::targets::{DatabaseLayout, Embedded, Session, Startup, Target, quoted};
 use crate::workloads::inserts::{self, Inserts, Layout};
 use crate::workloads::load::{End, Load, Work, Worked};
-use crate::workloads::place::{RunPlace, clear, failed};
+use crate::workloads::place::{RunPlace, clear, failed, of_the_user};
 use crate::workloads::script::Script;
 use crate::workloads::{figures, latched};
 use furrow_io::{Volume, thread};
@@ -159,11 +159,12 @@ impl Plugin for Ab {
 
     fn new(typed: Typed, start: &Start) -> Result<Ab, OptionsError> {
         let options = Options::of(&typed, start)?;
-        Ok(Ab::on(
-            options,
-            start.out_dir.clone(),
-            Box::new(Embedded::new()),
-        ))
+        let ab = Ab::on(options, start.out_dir.clone(), Box::new(Embedded::new()));
+        // What the target lacks was asked for by a setting that was typed.
+        match ab.refusals().as_slice() {
+            [] => Ok(ab),
+            reasons => Err(OptionsError(reasons.join("; "))),
+        }
     }
 }
 
@@ -204,6 +205,10 @@ impl Experiment for Ab {
 
     fn drives(&self, real: &Arc<dyn Volume>) -> Result<Arc<dyn Volume>, StepError> {
         self.options.places.drives(real)
+    }
+
+    fn fixed_text(&self) -> Option<&'static str> {
+        Some("settings and scripts")
     }
 
     fn refusals(&self) -> Vec<String> {
@@ -269,11 +274,14 @@ impl Experiment for Ab {
                 .map_err(failed)?;
         }
         let mut session = self.in_database(&place)?;
-        side.apply(session.as_mut(), &place.name).map_err(failed)?;
+        let applied = side.apply(session.as_mut(), &place.name);
+        applied.map_err(|error| of_the_user("a setting", &error))?;
         if let Some(setup) = &self.options.setup {
-            session.script(setup).map_err(failed)?;
+            let filled = session.script(setup);
+            filled.map_err(|error| of_the_user("the script of --setup", &error))?;
         }
-        side.apply_late(session.as_mut()).map_err(failed)?;
+        let applied = side.apply_late(session.as_mut());
+        applied.map_err(|error| of_the_user("a setting", &error))?;
         self.place = Some(place);
         Ok(())
     }
@@ -326,6 +334,64 @@ impl Experiment for Ab {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{Args, FromArgMatches};
+
+    /// How an experiment of a script with this setting, set-up and load ends, and how many attempts it took.
+    fn ended(b: &str, setup: &str, load: &str) -> (String, usize) {
+        let dir = tempfile::tempdir().unwrap();
+        let words = "--b -T1118 --sessions 1 --seconds 0.1 --data 8MB --pool 8MB --log 4MB";
+        let mut ab: Ab = crate::testing::made(dir.path(), words).unwrap();
+        ab.options.b = Settings::parse(b).unwrap();
+        ab.options.setup = Some(setup.to_owned());
+        ab.options.load = Some(load.to_owned());
+        let mut runner = crate::testing::runner_of(dir.path(), &ab);
+        let went = runner.run(&mut ab, &mut |_| {});
+        let runs = &runner.log().history().runs;
+        let attempts = runs.values().map(|run| run.failures.len()).sum();
+        let left = furrow_io::SystemVolume::new().list(dir.path()).unwrap();
+        assert_eq!(left, [dir.path().join("journal.jsonl")]);
+        (format!("{went:?}"), attempts)
+    }
+
+    #[test]
+    fn an_error_of_a_setting_or_of_the_set_up_ends_the_experiment_at_its_first_run() {
+        let (setup, load) = ("CREATE TABLE t (i INT);", "SELECT i FROM t;");
+        for (b, setup, load, part) in [
+            ("sp_configure foo = 1", setup, load, "error 15123"),
+            ("database RECOVERY FOO", setup, load, "a setting: error"),
+            ("sql SELEC 1", setup, load, "a setting: error"),
+            (
+                "-T1118",
+                "CREATE TABLE t (i INTT);",
+                load,
+                "the script of --setup: error",
+            ),
+        ] {
+            let (end, failures) = ended(b, setup, load);
+            assert!(end.starts_with("Err(Statement"), "{b}: {end}");
+            assert!(end.contains(part), "{b}: {end}");
+            assert_eq!(failures, 1, "{b}");
+        }
+        assert_eq!(ended("-T1118", setup, load), ("Ok(Finished)".to_owned(), 0));
+        // An error of the load may be one of its data, or of the moment.
+        let (end, failures) = ended("-T1118", setup, "SELEC 1;");
+        assert_eq!((end.as_str(), failures), ("Ok(Failures)", 6));
+    }
+
+    #[test]
+    fn a_trace_flag_that_the_engine_does_not_have_is_an_invalid_option() {
+        let out = PathBuf::from("/out");
+        for side in ["trace flag 999999", "-T999999"] {
+            let start = Start::new(out.clone(), "/".into(), true);
+            let command = Typed::augment_args(clap::Command::new("ab").no_binary_name(true));
+            let matches = command
+                .try_get_matches_from([&format!("--b={side}")])
+                .unwrap();
+            let typed = Typed::from_arg_matches(&matches).unwrap();
+            let refused = Ab::new(typed, &start).unwrap_err();
+            assert!(refused.to_string().contains("999999"), "{refused}");
+        }
+    }
 
     #[test]
     fn statements_of_a_script_are_divided_among_the_processors() {

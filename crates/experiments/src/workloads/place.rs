@@ -111,6 +111,16 @@ pub fn failed(error: TargetError) -> StepError {
     StepError::Failed(error.full())
 }
 
+/// The same of a statement that the user gave, in `place`: what is not for want of a resource fails in every
+/// run.
+pub(crate) fn of_the_user(place: &str, error: &TargetError) -> StepError {
+    let text = format!("{place}: {}", error.full());
+    match error.is_of_resources() {
+        true => StepError::Failed(text),
+        false => StepError::Statement(text),
+    }
+}
+
 /// The same of a statement that checks data: what is not for want of a resource is a wrong result.
 pub(crate) fn wrong(error: TargetError) -> StepError {
     match error.is_of_resources() {

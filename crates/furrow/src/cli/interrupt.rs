@@ -4,9 +4,9 @@ use super::{FAILED, Failure, INTERRUPTED};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What becomes of a run that is interrupted.
-pub(super) const OF_A_RUN: &str =
-    "the run under way is removed; once more ends at once, without cleaning up";
+/// What becomes of a run that is interrupted. It may have its figures by then: it is cleared away, and counts.
+pub(super) const OF_A_RUN: &str = "what is under way is cleared away, and counts only if it was already \
+                                   measured; once more ends at once, without cleaning up";
 
 /// A flag that the first Ctrl-C (or SIGTERM) sets. `stopping` says what becomes of the work under way.
 pub(super) fn flag(stopping: &'static str) -> Result<Arc<AtomicBool>, Failure> {

@@ -129,9 +129,16 @@ fn carry_out(
     clear_line(&view);
     let text = summary(&results, Style::of_stdout(), Some(&start.out_dir));
     print(&text)?;
-    let go_on = match runner.has_open_run() {
-        true => format!("; {}", go_on(options, &start.out_dir)),
-        false => String::new(),
+    let fixed = start.experiment.fixed_text();
+    let fixed = fixed.filter(|_| stop == Stop::Failures);
+    let go_on = match (runner.has_open_run(), fixed) {
+        (true, Some(fixed)) => format!(
+            "; {}; where the cause was elsewhere, {}",
+            begin_new(fixed),
+            go_on(options, &start.out_dir)
+        ),
+        (true, None) => format!("; {}", go_on(options, &start.out_dir)),
+        (false, _) => String::new(),
     };
     let code = ended(stop, &results, &go_on)?;
     Ok((code, results))
@@ -234,6 +241,10 @@ fn failure(error: &RunnerError, out_dir: &Path) -> Failure {
         ),
         RunnerError::Guard(_) => Failure::new(REFUSED, error.to_string()),
         RunnerError::Plan(_) => Failure::new(USAGE, error.to_string()),
+        RunnerError::Statement { .. } => Failure::new(
+            FAILED,
+            format!("{error}; {}", begin_new("settings and scripts")),
+        ),
         // A wrong result is not mended by another attempt.
         RunnerError::Journal(_) | RunnerError::Violation(_) => {
             Failure::new(FAILED, error.to_string())
@@ -243,6 +254,13 @@ fn failure(error: &RunnerError, out_dir: &Path) -> Failure {
             format!("{error}; when it is mended, go on with: {again}"),
         ),
     }
+}
+
+/// What to do where a text of the user's own is wrong.
+fn begin_new(fixed: &str) -> String {
+    format!(
+        "{fixed} are part of the plan: to change them, begin a new experiment, with another --out"
+    )
 }
 
 /// How to go on with an experiment that is not finished.

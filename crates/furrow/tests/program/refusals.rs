@@ -13,7 +13,8 @@ fn refused(words: &[&str], code: i32, part: &str) {
 fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
     let lab = |rest: &[&'static str]| [&["lab", "run", "datafiles"], rest].concat();
     refused(&["lab", "run", "datafile"], 2, "'datafiles'");
-    refused(&["lab", "run"], 2, "required");
+    refused(&["lab", "run"], 2, "give the name of an experiment");
+    refused(&["lab", "run", "--blocks", "3"], 2, "or --resume DIR");
     refused(&lab(&["--total", "12 parsecs"]), 2, "such as 64MB");
     refused(&lab(&["--total", "8KB"]), 2, "at least");
     refused(
@@ -23,7 +24,7 @@ fn a_command_line_that_makes_no_sense_ends_with_2_and_says_what_to_do() {
     );
     refused(&lab(&["--files", "4"]), 2, "--files 4,16");
     refused(&lab(&["--files", "4,4"]), 2, "twice");
-    refused(&lab(&["--blocks", "1"]), 2, "blocks");
+    refused(&lab(&["--blocks", "1"]), 2, "from 2 to 1000");
     refused(&lab(&["--delta", "2"]), 2, "write it as 2%");
     refused(&lab(&["--until", "6 am"]), 2, "HH:MM");
     refused(&lab(&["--layout", "heap"]), 2, "sequential or random-key");

@@ -49,6 +49,10 @@ pub enum StepError {
     /// The engine lost a row, made one up, or gave a wrong answer. The run failed and is not tried again.
     #[error("{0}")]
     Violation(String),
+    /// A setting or a script that the user gave has a statement that fails. Unless the same level had a good
+    /// run before, it fails in every run: the experiment ends.
+    #[error("{0}")]
+    Statement(String),
     /// Anything else, in a sentence.
     #[error("{0}")]
     Failed(String),
@@ -137,6 +141,12 @@ pub trait Experiment {
     /// once, before anything is created; one sentence is enough to refuse the plan.
     fn refusals(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// What of the user's own text is part of the plan: an experiment in which it is changed is another one,
+    /// and cannot be continued. `None` where there is no such text.
+    fn fixed_text(&self) -> Option<&'static str> {
+        None
     }
 
     /// What one run is expected to need.

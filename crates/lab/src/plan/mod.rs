@@ -26,6 +26,7 @@ use crate::report::words::{shell_word, typed_percent};
 use crate::results::{Better, Control};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use thiserror::Error;
 
 /// The margin of equivalence unless one is given.
@@ -212,6 +213,9 @@ impl Plan {
     /// The version of the shape that this program writes.
     pub const VERSION: u32 = 2;
 
+    /// The numbers of blocks that a plan may have.
+    pub const BLOCKS: RangeInclusive<u32> = 2..=1_000;
+
     /// The most cells of a full grid.
     pub const MOST_CELLS: usize = 72;
 
@@ -310,7 +314,7 @@ impl Plan {
             });
         }
         let range = |what, value: String, rule| Err(PlanError::OutOfRange { what, value, rule });
-        if !(2..=1_000).contains(&self.blocks) {
+        if !Plan::BLOCKS.contains(&self.blocks) {
             return range(
                 "blocks",
                 self.blocks.to_string(),

@@ -30,6 +30,10 @@ impl Runner {
         })?;
         watch(&self.progress(run, Phase::Begin, None));
         let measured = self.measure(experiment, run, attempt, watch);
+        let statement = match &measured {
+            Err(StepError::Statement(text)) if !self.has_good_run(run) => Some(text.clone()),
+            _ => None,
+        };
         let measured = match measured {
             Ok(record) => self.write_metric(run, attempt, begun_us, record)?,
             Err(StepError::Violation(text)) => Err(Some(self.keep_evidence(Some(run.id), text)?)),
@@ -64,7 +68,24 @@ impl Runner {
         }
         let failed = (outcome != Outcome::Done).then_some(reason);
         watch(&self.progress(run, Phase::End { took_s, failed }, self.rate_of(run)));
-        Ok(outcome)
+        match statement {
+            Some(text) => {
+                let level = run.cell.key(&self.log.history().plan.factors);
+                Err(RunnerError::Statement { level, text })
+            }
+            None => Ok(outcome),
+        }
+    }
+
+    /// Whether the level of this run had a good run before.
+    fn has_good_run(&self, run: &PlannedRun) -> bool {
+        let history = self.log.history();
+        let same = self
+            .runs
+            .iter()
+            .filter(|other| other.cell.index == run.cell.index);
+        let mut same = same.filter_map(|other| history.runs.get(&other.id));
+        same.any(|other| other.record.is_some())
     }
 
     /// Records that a run found a wrong result, or the preparation (`None`). What the first one owns stays as

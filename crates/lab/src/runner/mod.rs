@@ -9,15 +9,16 @@
 //!    are not lost when removing fails.
 //! 2. A run is tried twice at most, then marked and passed over; one that found a wrong result of the engine
 //!    ([`StepError::Violation`]) is tried once. Three runs that fail one after the other stop the experiment.
-//!    A preparation that finds one ends the experiment.
+//!    A preparation that finds one ends the experiment, and so does a statement of the user's that fails
+//!    ([`StepError::Statement`]) at a level without a good run.
 //! 3. Leftovers of a run are removed before the next one begins; if that fails, the experiment stops:
 //!    going on would fill the disk. The files of the first run, or preparation, that found a wrong result
 //!    stay, as evidence.
 //! 4. Before each run the space it needs is there, or the experiment stops. What all runs share is made by
 //!    then: it counts before the first run alone.
 //! 5. A journal that was deleted or replaced stops the experiment at the end of the run under way.
-//! 6. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which then
-//!    does not count.
+//! 6. After the deadline, or Ctrl-C, no run is begun. Ctrl-C interrupts the run under way, which counts only
+//!    if it was already measured.
 //!
 //! # Algorithm
 //! 1. [`Runner::create`]: check the plan, check space, begin the journal. Or [`Runner::resume`]: read it,
@@ -76,6 +77,14 @@ pub enum RunnerError {
     /// What all runs share was created and is wrong.
     #[error("a wrong result of the engine: what all runs share is not what was loaded: {0}")]
     Violation(String),
+    /// A statement that the user gave fails.
+    #[error("{level}: {text}; it fails in every run, so the experiment ends")]
+    Statement {
+        /// The level whose run it failed in.
+        level: String,
+        /// The statement's error.
+        text: String,
+    },
     /// What a run left behind cannot be removed.
     #[error("{thing} cannot be removed: {reason}")]
     Leftover {

@@ -1,12 +1,14 @@
-//! The answer as plain text: thirty lines at most, for a terminal, a mail or a log.
+//! The answer as plain text: forty lines, for a terminal, a mail or a log.
 //!
 //! # Invariants
 //! 1. The same sentence, figures and terms as on the page: both take them from `report::words`.
-//! 2. No line is wider than requested; there are at most [`MAX_LINES`] of them.
+//! 2. No line is wider than requested. There are at most [`MAX_LINES`] of them, where the answer and the
+//!    commands leave as many. No sentence is cut: what has no place is left out whole, and counted.
 //! 3. ASCII only, so that it survives every terminal and mail; colour only on request, and never as the only
 //!    carrier of a meaning.
 //! 4. Text from outside can't steer the terminal: control characters are shown as `?`.
-//! 5. The path of the report is the exception to 2 and 3: it is printed whole.
+//! 5. Words of commands are not broken, however long they are. The path of the report is the exception to 2
+//!    and 3: it is printed whole.
 //!
 //! # What can fail
 //! Nothing.
@@ -16,7 +18,7 @@ mod table;
 
 pub use progress::{Live, Mode, ProgressView};
 
-use crate::report::derive::{Balance, Spread, TimeSpent};
+use crate::report::derive::{Balance, LevelTime, Spread, TimeSpent, TypeTime};
 use crate::report::words::{
     self, change, change_range, figure, is_shown_gain, latency, level_name, percent, round_percent,
 };
@@ -26,7 +28,11 @@ use std::path::Path;
 use table::{Align, Table};
 
 /// The longest summary, in lines.
-pub const MAX_LINES: usize = 30;
+pub const MAX_LINES: usize = 40;
+/// Levels that the table has, however few lines are left.
+const LEAST_LEVELS: usize = 3;
+/// Levels that the table has at most.
+const MOST_LEVELS: usize = 12;
 
 /// How text is to be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,15 +81,11 @@ impl Style {
 pub fn summary(results: &Results, style: Style, out_dir: Option<&Path>) -> String {
     let mut lines = head(results, style);
     lines.push(String::new());
-    lines.extend(levels(results, style));
     let tail = tail(results, style, out_dir);
-    lines.extend(middle(
-        results,
-        style,
-        MAX_LINES.saturating_sub(lines.len() + tail.len()),
-    ));
+    let room = |lines: &[String]| MAX_LINES.saturating_sub(lines.len() + tail.len());
+    lines.extend(levels(results, style, room(&lines)));
+    lines.extend(fitting(middle(results, style), room(&lines)));
     lines.extend(tail);
-    lines.truncate(MAX_LINES);
     lines
         .iter()
         .map(|line| format!("{}\n", line.trim_end()))
@@ -103,41 +105,49 @@ pub(crate) fn plain(text: &str) -> String {
         .collect()
 }
 
-/// Breaks a text at blanks; words longer than a line are cut.
-fn wrap(text: &str, width: usize, indent: &str) -> Vec<String> {
-    let room = width.saturating_sub(indent.len()).max(8);
-    let mut lines: Vec<String> = Vec::new();
-    let mut line = String::new();
-    for word in plain(text).split_whitespace() {
-        let mut word = word.to_owned();
-        if word.len() > room {
-            word.truncate(room - 3);
-            word.push_str("...");
-        }
-        if !line.is_empty() && line.len() + 1 + word.len() > room {
-            lines.push(std::mem::take(&mut line));
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&word);
-    }
-    lines.push(line);
-    lines
-        .into_iter()
-        .map(|line| format!("{indent}{line}"))
-        .collect()
+/// Breaks a text at blanks, and words that are longer than a line where the line ends. Nothing is left out.
+fn wrap(text: &str, width: usize) -> Vec<String> {
+    let room = width.max(8);
+    let words = plain(text);
+    let pieces = words.split_whitespace().flat_map(|word| {
+        let ends = (room..).step_by(room).take_while(|end| *end < word.len());
+        let starts = std::iter::once(0).chain(ends);
+        starts.map(move |start| word.get(start..word.len().min(start + room)).unwrap_or(""))
+    });
+    joined(pieces, room)
 }
 
-/// At most `most` lines of a text; what is cut off ends in dots.
-fn wrap_most(text: &str, width: usize, indent: &str, most: usize) -> Vec<String> {
-    let mut lines = wrap(text, width, indent);
-    if lines.len() > most {
-        lines.truncate(most);
-        if let Some(last) = lines.last_mut() {
-            last.truncate(width.saturating_sub(3));
-            last.push_str("...");
+/// Words as lines of at most so many characters; a longer word has a line of its own.
+fn joined<'a>(words: impl Iterator<Item = &'a str>, room: usize) -> Vec<String> {
+    let mut lines: Vec<String> = vec![String::new()];
+    for word in words {
+        match lines.last_mut() {
+            Some(line) if line.is_empty() => line.push_str(word),
+            Some(line) if line.len() + 1 + word.len() <= room => line.extend([" ", word]),
+            _ => lines.push(word.to_owned()),
         }
+    }
+    lines
+}
+
+/// As many parts as fit into so many lines, each whole; the last line says how many were left out.
+fn fitting(parts: Vec<Vec<String>>, room: usize) -> Vec<String> {
+    let all: usize = parts.iter().map(Vec::len).sum();
+    let room = if all > room {
+        room.saturating_sub(1)
+    } else {
+        room
+    };
+    let mut lines = Vec::new();
+    let mut left_out = 0;
+    for part in parts {
+        match lines.len() + part.len() <= room {
+            true => lines.extend(part),
+            false => left_out += 1,
+        }
+    }
+    if left_out > 0 {
+        lines.push(format!("... and {left_out} more in report.html"));
     }
     lines
 }
@@ -151,11 +161,11 @@ fn head(results: &Results, style: Style) -> Vec<String> {
     };
     let word = answer.badge.word().to_uppercase();
     let question = &results.experiment.question;
-    let mut lines = wrap_most(&format!("{word}: {question}"), style.width, "", 2);
+    let mut lines = wrap(&format!("{word}: {question}"), style.width);
     if let Some(first) = lines.first_mut() {
         *first = first.replacen(&word, &style.paint(code, &word), 1);
     }
-    let sentence = wrap_most(&answer.sentence, style.width, "", 3);
+    let sentence = wrap(&answer.sentence, style.width);
     lines.extend(sentence.iter().map(|line| style.paint("1", line)));
     lines
 }
@@ -170,8 +180,9 @@ fn verdict(results: &Results, level: &LevelResult, style: Style) -> String {
     }
 }
 
-/// The table of levels; columns that don't fit the width are left out from the right.
-fn levels(results: &Results, style: Style) -> Vec<String> {
+/// The table of levels; columns that don't fit the width are left out from the right, and levels that don't
+/// fit the lines from the end.
+fn levels(results: &Results, style: Style, room: usize) -> Vec<String> {
     let or_dash = |value: Option<f64>, text: fn(f64) -> String| value.map_or("-".to_owned(), text);
     let factor = &results.experiment.factor.plural;
     let unit = &results.experiment.response.unit;
@@ -186,8 +197,8 @@ fn levels(results: &Results, style: Style) -> Vec<String> {
         ("median p99", Align::Right),
         ("CV", Align::Right),
     ]);
-    // More levels than lines: the summary states that and does not grow.
-    let most = 12;
+    // One line for the heads of the columns, one for the number of levels that are left out.
+    let most = room.saturating_sub(2).clamp(LEAST_LEVELS, MOST_LEVELS);
     for level in results.levels.iter().take(most) {
         let interval = level.interval.map(|i| change_range(i.low, i.high));
         let (change, word) = if level.is_baseline {
@@ -221,18 +232,11 @@ fn levels(results: &Results, style: Style) -> Vec<String> {
     lines
 }
 
-/// Waits, balance, cause and noise: as many lines as fit.
-fn middle(results: &Results, style: Style, room: usize) -> Vec<String> {
-    let mut lines = vec![String::new()];
-    for warning in &results.warnings {
-        lines.extend(wrap_most(
-            &format!("warning: {warning}"),
-            style.width,
-            "",
-            2,
-        ));
-    }
-    lines.extend(waits(results, style));
+/// Warnings, waits, sections, balance, cause and noise.
+fn middle(results: &Results, style: Style) -> Vec<Vec<String>> {
+    let whole = |text: String| wrap(&text, style.width);
+    let warnings = results.warnings.iter();
+    let warnings = warnings.map(|warning| whole(format!("warning: {warning}")));
     let note = match results.answer.badge.has_verdict() {
         true => "",
         false => " (no verdict)",
@@ -242,53 +246,55 @@ fn middle(results: &Results, style: Style, room: usize) -> Vec<String> {
         format!("{heading}{note}: {}", section.finding)
     });
     let facts = [balance(results), cause(results), noise(results)];
-    for fact in own.chain(facts) {
-        lines.extend(wrap_most(&fact, style.width, "", 2));
-    }
-    if let Some(next) = &results.answer.next_step {
-        lines.extend(command("next: ", next, style.width));
-    }
-    if !results.limits.is_empty() {
-        let count = results.limits.len();
-        let text = format!("{count} limits of this answer are named in report.html");
-        lines.extend(wrap_most(&text, style.width, "", 1));
-    }
-    lines.truncate(room);
-    lines
+    std::iter::once(vec![String::new()])
+        .chain(warnings)
+        .chain([waits(results, style)])
+        .chain(own.chain(facts).map(whole))
+        .collect()
 }
 
-/// The five heaviest wait types at the baseline and at the recommended or last level.
+/// The five heaviest wait types and all waits, at the baseline and at the recommended or last level.
 fn waits(results: &Results, style: Style) -> Vec<String> {
     let time = TimeSpent::of(results);
     let place = |key: &str| time.levels.iter().position(|level| level.level == key);
-    let base = results
-        .baseline()
-        .and_then(|level| place(&level.level))
-        .unwrap_or(0);
-    let chosen = results.answer.recommended.as_deref().and_then(place);
-    let other = chosen
-        .filter(|at| *at != base)
-        .or_else(|| time.levels.len().checked_sub(1));
-    let (Some(other), Some(from)) = (other, time.levels.get(base)) else {
+    let Some(last) = time.levels.len().checked_sub(1) else {
         return vec!["Waits were not measured.".to_owned()];
     };
-    let to = time.levels.get(other).unwrap_or(from);
-    let column = |level: &str| plain(&level_name(&results.experiment, level));
-    let mut table = Table::new(&[
-        ("share of waiting", Align::Left),
-        (&column(&from.level), Align::Right),
-        (&column(&to.level), Align::Right),
-        ("mean wait", Align::Right),
-    ]);
+    let base = results.baseline().and_then(|level| place(&level.level));
+    let base = base.unwrap_or(0);
+    let chosen = results.answer.recommended.as_deref().and_then(place);
+    let other = chosen.filter(|at| *at != base).unwrap_or(last);
+    // One column where no other level has a run.
+    let mut shown = vec![base, other];
+    shown.dedup();
+    let names: Vec<String> = shown
+        .iter()
+        .filter_map(|at| time.levels.get(*at))
+        .map(|level| plain(&level_name(&results.experiment, &level.level)))
+        .collect();
+    let mut heads = vec![("share of the time", Align::Left)];
+    heads.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
+    heads.push(("mean wait", Align::Right));
+    let mut table = Table::new(&heads);
+    let mut row = |name: &str, waited_s: &dyn Fn(usize) -> f64, mean: String| {
+        let mut cells = vec![plain(name)];
+        for at in &shown {
+            let all_s = time.levels.get(*at).map_or(0.0, LevelTime::of_threads_s);
+            cells.push(percent(waited_s(*at) / all_s.max(f64::MIN_POSITIVE)));
+        }
+        cells.push(mean);
+        table.row(cells);
+    };
+    let waited_s = |kind: &TypeTime, at: usize| kind.waited_s.get(at).copied().unwrap_or(0.0);
     for kind in time.types.iter().take(5) {
-        let share = |at: usize| kind.share.get(at).copied().map_or("-".to_owned(), percent);
-        table.row(vec![
-            plain(&kind.wait_type),
-            share(base),
-            share(other),
+        row(
+            &kind.wait_type,
+            &|at| waited_s(kind, at),
             latency(kind.mean_us),
-        ]);
+        );
     }
+    let all_waits = |at: usize| time.types.iter().map(|kind| waited_s(kind, at)).sum();
+    row("all waits", &all_waits, String::new());
     table.render(style.width)
 }
 
@@ -381,7 +387,8 @@ fn noise(results: &Results) -> String {
 
 /// A command that can be copied as it is printed, over several lines too.
 fn command(label: &str, text: &str, width: usize) -> Vec<String> {
-    let mut lines = wrap_most(&format!("{label}{text}"), width.saturating_sub(2), "", 3);
+    let words = plain(&format!("{label}{text}"));
+    let mut lines = joined(words.split_whitespace(), width.saturating_sub(2));
     let last = lines.len().saturating_sub(1);
     for line in lines.iter_mut().take(last) {
         line.push_str(" \\");
@@ -389,7 +396,17 @@ fn command(label: &str, text: &str, width: usize) -> Vec<String> {
     lines
 }
 
+/// What the summary always has: how to go on, the plan, the command, and where the files are.
 fn tail(results: &Results, style: Style, out_dir: Option<&Path>) -> Vec<String> {
+    let mut lines = Vec::new();
+    if let Some(next) = &results.answer.next_step {
+        lines.extend(command("next: ", next, style.width));
+    }
+    if !results.limits.is_empty() {
+        let count = results.limits.len();
+        let text = format!("{count} limits of this answer are named in report.html");
+        lines.extend(wrap(&text, style.width));
+    }
     let delta = round_percent(results.plan.delta);
     let seed = results.plan.seed;
     let blocks = (results.plan.blocks_done, results.plan.blocks);
@@ -397,13 +414,13 @@ fn tail(results: &Results, style: Style, out_dir: Option<&Path>) -> Vec<String> 
         "{} of {} blocks, margin {delta}, seed {seed}",
         blocks.0, blocks.1
     );
-    let mut lines = wrap_most(&plan, style.width, "", 1);
+    lines.extend(wrap(&plan, style.width));
     lines.extend(command("again: ", &results.reproduce, style.width));
     if let Some(dir) = out_dir {
         let path = dir.join("report.html").display().to_string();
         lines.push(format!("report: {}", path.replace(char::is_control, "?")));
         let also = "beside it: results.json, runs.csv, journal.jsonl";
-        lines.extend(wrap_most(also, style.width, "", 1));
+        lines.extend(wrap(also, style.width));
     }
     lines
 }

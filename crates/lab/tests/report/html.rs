@@ -225,6 +225,17 @@ fn titles_state_the_finding() {
 }
 
 #[test]
+fn a_column_in_which_no_run_has_a_value_is_left_out() {
+    let mut results = samples::conclusive();
+    assert!(render(&results).contains(">rows/s</th>"));
+    results
+        .runs
+        .iter_mut()
+        .for_each(|run| run.rows_per_s = None);
+    assert!(!render(&results).contains(">rows/s</th>"));
+}
+
+#[test]
 fn the_change_of_waits_is_about_the_level_whose_difference_is_explained() {
     let mut results = samples::conclusive();
     results.answer.recommended = None;

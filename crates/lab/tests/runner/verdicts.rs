@@ -1,7 +1,9 @@
 //! The answers about runs whose truth is known.
 
 use crate::synthetic::{Synthetic, run_all};
-use furrow_lab::results::{Badge, Confidence, Control, Verdict};
+use furrow_lab::design::Factor;
+use furrow_lab::report::words::change_range;
+use furrow_lab::results::{Badge, Confidence, Control, SheetTable, Verdict};
 use furrow_lab::runner::Stop;
 
 #[test]
@@ -245,6 +247,47 @@ fn a_level_whose_verdict_is_cannot_tell_is_not_named() {
 }
 
 #[test]
+fn a_comparison_with_the_baseline_has_one_interval_in_the_table_of_levels_and_in_the_curves() {
+    let (mut shown, mut compared) = (0, 0);
+    for seed in 1..=6 {
+        let mut experiment = Synthetic::published(0.02, seed);
+        experiment.truth = vec![
+            100.0, 100.0, 96.0, 95.5, 104.5, 100.0, 96.0, 96.0, 95.0, 95.0,
+        ];
+        let mut plan = experiment.plan();
+        plan.factors.push(Factor::counts("volumes", &[1, 2]));
+        plan.baseline.push("1".to_owned());
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let [along, between] = &results.sections[0].tables[..] else {
+            panic!("{:?}", results.sections);
+        };
+        for level in results.levels.iter().filter(|level| !level.is_baseline) {
+            let (files, volumes) = level.level.split_once(" / ").unwrap();
+            let of = |table: &SheetTable| {
+                let curve = format!("volumes {volumes}");
+                let mut rows = table.rows.iter();
+                let found = rows.find(|row| row[0] == curve && row[1] == files);
+                found.cloned()
+            };
+            let row = match (files, volumes) {
+                (_, "1") => of(along),
+                ("1", _) => of(between),
+                _ => continue,
+            };
+            let (row, interval) = (row.unwrap(), level.interval.unwrap());
+            let wanted = change_range(interval.low, interval.high);
+            assert_eq!(row[4], wanted, "seed {seed}: {}", level.level);
+            let is_shown = !interval.contains(1.0) && level.verdict != Some(Verdict::CannotTell);
+            assert_eq!(row[5] == "shown", is_shown, "seed {seed}: {}", level.level);
+            shown += usize::from(is_shown);
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 6 * 5);
+    assert!(shown > 0 && shown < compared, "{shown} of {compared}");
+}
+
+#[test]
 fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
     for is_open in [false, true] {
         let mut experiment = Synthetic::published(0.0005, 5);
@@ -262,7 +305,7 @@ fn the_scalability_law_is_fitted_to_what_sessions_can_do_and_not_to_a_rate() {
             .iter()
             .any(|text| text.starts_with("No scalability law"));
         assert_eq!((law.is_none(), says_why), (is_open, is_open), "{section:?}");
-        let begin = "The intervals of the comparisons hold together with 95%";
+        let begin = "Comparisons with the baseline are those of the table";
         assert!(section.text[0].starts_with(begin), "{section:?}");
         let of_law = "Each interval of the scalability law holds for itself.".to_string();
         assert_eq!(section.text.contains(&of_law), !is_open, "{section:?}");

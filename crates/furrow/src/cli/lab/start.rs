@@ -45,7 +45,7 @@ impl Start {
             (None, Some(dir)) => Start::again(volume, dir, typed.blocks),
             (None, None) => Err(Failure::new(
                 USAGE,
-                "name an experiment, or a directory by --resume",
+                "give the name of an experiment (furrow lab list prints them), or --resume DIR",
             )),
         }
     }

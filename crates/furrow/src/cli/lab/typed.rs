@@ -4,21 +4,23 @@ use super::condition::Condition;
 use super::notify::Address;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use furrow_experiments::{Entry, REGISTRY, entry};
+use furrow_lab::plan::Plan;
 use std::path::PathBuf;
 
 /// Options of `lab run`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
+    override_usage = "furrow lab run [OPTIONS] --resume <DIR>\n       furrow lab run <EXPERIMENT>",
     subcommand_value_name = "EXPERIMENT",
     subcommand_help_heading = "Experiments"
 )]
 pub(crate) struct RunArguments {
     /// Go on with the experiment in this directory; its plan is in its journal
-    #[arg(long, value_name = "DIR", required = true)]
+    #[arg(long, value_name = "DIR")]
     pub(crate) resume: Option<PathBuf>,
     /// Add blocks, up to so many in all
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = blocks)]
     pub(crate) blocks: Option<u32>,
     /// End with code 4 when this holds for a level: ratio>1.05, or low or high for an end of the interval
     #[arg(long = "fail-if", value_parser = Condition::parse, value_name = "CONDITION")]
@@ -60,7 +62,7 @@ pub(crate) struct NotifyArguments {
 #[command(next_help_heading = "Options of every experiment")]
 pub(crate) struct CommonArguments {
     /// Blocks: how often each level is run [default: 6, with --quick 3]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = blocks)]
     pub(crate) blocks: Option<u32>,
     /// Seed of the order of runs [default: a fresh one]
     #[arg(long, value_name = "N")]
@@ -169,6 +171,17 @@ impl Subcommand for Chosen {
     }
 }
 
+/// Parses a number of blocks that a plan may have.
+fn blocks(text: &str) -> Result<u32, String> {
+    let number = text.trim().parse().ok();
+    number
+        .filter(|blocks| Plan::BLOCKS.contains(blocks))
+        .ok_or_else(|| {
+            let (least, most) = (Plan::BLOCKS.start(), Plan::BLOCKS.end());
+            format!("it must be a number from {least} to {most}")
+        })
+}
+
 /// Parses `2%` or `0.02` into a fraction.
 fn percent(text: &str) -> Result<f64, String> {
     let wrong = || format!("'{text}' is not a share; write it as 2%");
@@ -206,6 +219,7 @@ mod tests {
         };
         match lab.command {
             LabCommand::Run(run) => Ok(*run),
+            LabCommand::Experiment(chosen) => Ok(RunArguments::of(chosen)),
             _ => Err("not a run".to_string()),
         }
     }
@@ -244,10 +258,21 @@ mod tests {
         }
         let named = run_options("furrow lab run datafiles --resume /out").unwrap_err();
         assert!(named.contains("furrow lab run --resume /out"), "{named}");
-        assert!(
-            run_options("furrow lab run")
-                .unwrap_err()
-                .contains("required")
-        );
+        let nothing = run_options("furrow lab run").unwrap();
+        assert!(nothing.experiment.is_none() && nothing.resume.is_none());
+    }
+
+    #[test]
+    fn every_number_of_blocks_outside_of_the_range_is_refused_with_the_same_range() {
+        for wrong in ["0", "1", "1001", "4294967296", "-1", "six"] {
+            for line in ["run datafiles", "datafiles", "run --resume /out"] {
+                let refused = run_options(&format!("furrow lab {line} --blocks={wrong}"));
+                let text = refused.unwrap_err();
+                assert!(text.contains("from 2 to 1000"), "{line} {wrong}: {text}");
+            }
+        }
+        for right in ["2", "1000"] {
+            run_options(&format!("furrow lab run datafiles --blocks {right}")).unwrap();
+        }
     }
 }

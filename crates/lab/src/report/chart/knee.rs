@@ -428,6 +428,7 @@ fn draw_head(svg: &mut Svg, results: &Results, size: Size, view: View) {
 
 fn runs_table(results: &Results) -> Markup {
     let baselines = block_baselines(results);
+    let rows = results.runs.iter().any(|run| run.rows_per_s.is_some());
     html! {
         table {
             caption { (super::rows_of("Every run, in order of start", results.runs.len())) }
@@ -436,7 +437,8 @@ fn runs_table(results: &Results) -> Markup {
                 th scope="col" { (results.experiment.factor.plural) }
                 th scope="col" { (measure(&results.experiment.response)) }
                 th scope="col" { "over its block's baseline" }
-                th scope="col" { "rows/s" } th scope="col" { "status" }
+                @if rows { th scope="col" { "rows/s" } }
+                th scope="col" { "status" }
             } }
             tbody { @for run in results.runs.iter().take(MOST_ROWS) {
                 tr {
@@ -444,7 +446,7 @@ fn runs_table(results: &Results) -> Markup {
                     td { (run.level) @if run.control == crate::results::Control::APrime { "\u{2032}" } }
                     td { (run.response.map_or("-".to_owned(), figure)) }
                     td { (over(run, &baselines)) }
-                    td { (run.rows_per_s.map_or("-".to_owned(), figure)) }
+                    @if rows { td { (run.rows_per_s.map_or("-".to_owned(), figure)) } }
                     td class="words" {
                         (run.status.word())
                         @if let Some(why) = run.status.reason() { ": " (why) }

@@ -252,6 +252,13 @@ fn change_list<'a>(results: &Results, time: &'a TimeSpent) -> Vec<Change<'a>> {
         .collect()
 }
 
+/// From this ratio of the smaller change to the larger one on, time moved from running to a wait, or back.
+const MOVED: f64 = 0.5;
+
+fn more_or_less(seconds: f64) -> &'static str {
+    if seconds < 0.0 { "less" } else { "more" }
+}
+
 fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) -> String {
     const WHAT: &str = "Seconds per session against the baseline";
     if !results.answer.badge.has_verdict() {
@@ -276,22 +283,32 @@ fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) 
     if baseline != Some(blocks(&level.level)) {
         return format!("{WHAT}: {name} did not run in the same blocks");
     }
-    let Some(change) = changes.iter().find(|change| change.level == level.level) else {
-        return WHAT.to_owned();
-    };
+    let change = changes.iter().find(|change| change.level == level.level);
+    let sentence = change.and_then(|change| change_sentence(results, time, change));
+    sentence.unwrap_or_else(|| WHAT.to_owned())
+}
+
+/// The part of the time that changed most between the baseline and a level.
+fn change_sentence(results: &Results, time: &TimeSpent, change: &Change<'_>) -> Option<String> {
+    let name = level_name(&results.experiment, change.level);
     let waits = time.categories.iter().zip(&change.by_row).enumerate();
     let heaviest = waits.max_by(|a, b| a.1.1.abs().total_cmp(&b.1.1.abs()));
-    let Some((part, (category, seconds))) = heaviest else {
-        return WHAT.to_owned();
-    };
+    let (part, (category, seconds)) = heaviest?;
     let running = change.by_row.get(time.categories.len()).copied();
-    if let Some(running) = running.filter(|running| running.abs() > seconds.abs()) {
-        let way = if running < 0.0 { "less" } else { "more" };
-        return format!(
-            "At {name} a session spends {} s {way} running, or in what is not accounted for, than at the \
-             baseline; waits change less",
-            figure(running.abs())
-        );
+    let running = running.unwrap_or(0.0);
+    // In runs of a fixed time a session runs less because it waits more.
+    let (smaller, larger) = (
+        running.abs().min(seconds.abs()),
+        running.abs().max(seconds.abs()),
+    );
+    let is_for_the_wait = running * seconds < 0.0 && smaller >= MOVED * larger;
+    if running.abs() > seconds.abs() && !is_for_the_wait {
+        return Some(format!(
+            "At {name} a session spends {} s {} running, or in what is not accounted for, than at the \
+             baseline; no wait changes as much",
+            figure(running.abs()),
+            more_or_less(running)
+        ));
     }
     let base = results.baseline().and_then(|level| time.at(&level.level));
     let elapsed = base.map_or(0.0, |time| time.elapsed_s);
@@ -300,27 +317,36 @@ fn changes_finding(results: &Results, time: &TimeSpent, changes: &[Change<'_>]) 
     };
     let shares = (base.map(share), time.at(change.level).map(share));
     if seconds.abs() < 0.01 * elapsed {
-        return format!(
+        return Some(format!(
             "Waits barely change between the baseline and {name}: they explain no difference"
-        );
+        ));
     }
     if let (Some(before), Some(after)) = shares
         && (after - before).abs() < BARELY
     {
         let (before, after) = (percent(before), percent(after));
-        return format!(
+        return Some(format!(
             "{category} keeps its share of the time ({before}, at {name} {after}): \
              it changed with everything else and explains no difference"
-        );
+        ));
     }
-    let way = if *seconds < 0.0 { "less" } else { "more" };
-    let amount = figure(seconds.abs());
+    let (way, amount) = (more_or_less(*seconds), figure(seconds.abs()));
     if [THINKING, NOT_DUE].contains(&category.as_str()) {
-        return format!(
+        return Some(format!(
             "At {name} a session rests {amount} s {way} than at the baseline: {category}"
-        );
+        ));
     }
-    format!("At {name} a session waits {amount} s {way} in {category} than at the baseline")
+    let runs = match is_for_the_wait {
+        true => format!(
+            ", and runs {} s {}",
+            figure(running.abs()),
+            more_or_less(running)
+        ),
+        false => String::new(),
+    };
+    Some(format!(
+        "At {name} a session waits {amount} s {way} in {category} than at the baseline{runs}"
+    ))
 }
 
 fn changes(results: &Results, time: &TimeSpent) -> Markup {
@@ -480,6 +506,57 @@ fn types_table(results: &Results, time: &TimeSpent) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::results::LevelResult;
+
+    /// The sentence about a level beside which the baseline runs 2 s of 3 s and waits the rest in two ways.
+    fn sentence(log_s: f64, latch_s: f64, running_s: f64) -> String {
+        let at = |level: &str, waited_s: [f64; 2], running_s: f64| LevelTime {
+            level: level.to_owned(),
+            elapsed_s: waited_s.iter().sum::<f64>() + running_s,
+            waited_s: waited_s.to_vec(),
+            running_s,
+            ..LevelTime::default()
+        };
+        let time = TimeSpent {
+            categories: ["Tran Log IO", "Buffer Latch"].map(str::to_owned).to_vec(),
+            levels: vec![
+                at("1", [0.6, 0.4], 2.0),
+                at("4", [log_s, latch_s], running_s),
+            ],
+            ..TimeSpent::default()
+        };
+        let results = Results {
+            levels: vec![
+                LevelResult {
+                    level: "1".to_owned(),
+                    is_baseline: true,
+                    ..LevelResult::default()
+                },
+                LevelResult::default(),
+            ],
+            ..Results::default()
+        };
+        let list = change_list(&results, &time);
+        change_sentence(&results, &time, &list[0]).unwrap()
+    }
+
+    #[test]
+    fn a_session_that_runs_less_because_it_waits_more_is_described_by_the_wait() {
+        assert_eq!(
+            sentence(0.765, 0.401, 1.834),
+            "At 4 a session waits 0.165 s more in Tran Log IO than at the baseline, and runs 0.166 s less"
+        );
+        // Nothing makes up for what it runs less.
+        assert_eq!(
+            sentence(0.58, 0.4, 1.5),
+            "At 4 a session spends 0.500 s less running, or in what is not accounted for, than at the \
+             baseline; no wait changes as much"
+        );
+        assert_eq!(
+            sentence(1.2, 0.4, 1.95),
+            "At 4 a session waits 0.600 s more in Tran Log IO than at the baseline"
+        );
+    }
 
     #[test]
     fn shares_of_threads_that_overlap_are_of_the_time_of_all_threads() {

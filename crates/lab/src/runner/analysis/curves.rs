@@ -2,16 +2,18 @@
 //!
 //! Where the first factor is a number and another one varies too, every level of the others is a curve. Along
 //! each curve its points are compared with its first; at each point the curves are compared with the first
-//! curve. The intervals of these comparisons hold together (Bonferroni on the additive model). Where the
-//! first factor counts sessions, the universal scalability law is fitted to each curve, with intervals over
-//! resampled blocks. Those intervals, and those of the means in the chart, hold each for itself.
+//! curve. A comparison with the baseline is one of the table of levels, and has the interval that it has
+//! there: with two intervals, one could hold "no difference" and the other one not. The intervals of all
+//! others hold together (Bonferroni on the additive model). Where the first factor counts sessions, the
+//! universal scalability law is fitted to each curve, with intervals over resampled blocks. Those intervals,
+//! and those of the means in the chart, hold each for itself.
 
 use super::facts::Facts;
 use crate::design::{Cell, Factor};
 use crate::report::words::{change, change_range, figure};
 use crate::results::{
-    ALONG, Better, Bounds, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable,
-    has_think_times,
+    ALONG, Better, Bounds, Chart, Curve, LevelResult, Panel, Point, Run, SHOWN, Section,
+    SheetTable, Verdict, has_think_times,
 };
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Stream, fit_usl, mean, quantile};
@@ -68,7 +70,7 @@ fn curve_name(rest: &Cell, factors: &[Factor]) -> String {
 }
 
 /// The section of the curves; empty for plans with one factor and where too little was measured.
-pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
+pub(super) fn sections(facts: &Facts<'_>, levels: &[LevelResult]) -> Vec<Section> {
     let Some(lines) = lines(facts) else {
         return Vec::new();
     };
@@ -76,10 +78,14 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
         return Vec::new();
     }
     let pairs = pairs(&lines);
-    let all = pairs.len();
+    let others = pairs.iter().filter(|pair| !pair.has(facts.baseline));
+    let others = others.count();
     let compared: Vec<Compared> = pairs
         .into_iter()
-        .filter_map(|pair| compare(facts, pair, all))
+        .filter_map(|pair| match pair.has(facts.baseline) {
+            true => of_the_table(facts, pair, levels),
+            false => compare(facts, pair, others),
+        })
         .collect();
     let chart = chart(facts, &lines, &compared);
     let mut tables = vec![table(ALONG, &compared, true)];
@@ -90,11 +96,15 @@ pub(super) fn sections(facts: &Facts<'_>) -> Vec<Section> {
             false,
         ));
     }
-    let mut text = vec![
-        "The intervals of the comparisons hold together with 95% confidence (Bonferroni); the interval of \
-         each mean in the chart holds for itself."
-            .to_owned(),
-    ];
+    let mut text =
+        vec!["Comparisons with the baseline are those of the table of levels.".to_owned()];
+    if others > 0 {
+        text.push(
+            "The intervals of all others hold together with 95% confidence (Bonferroni)."
+                .to_owned(),
+        );
+    }
+    text.push("The interval of each mean in the chart holds for itself.".to_owned());
     if facts.plan.factors[0].is_concurrency {
         match is_offered(facts) {
             true => text.push(
@@ -125,6 +135,12 @@ struct Pair {
     against: String,
     cells: (usize, usize),
     is_along: bool,
+}
+
+impl Pair {
+    fn has(&self, cell: usize) -> bool {
+        self.cells.0 == cell || self.cells.1 == cell
+    }
 }
 
 fn pairs(lines: &[Line]) -> Vec<Pair> {
@@ -170,6 +186,33 @@ struct Compared {
     pair: Pair,
     value: f64,
     interval: (f64, f64),
+    /// Whether a difference is shown.
+    is_shown: bool,
+}
+
+/// A comparison with the baseline, as the table of levels has it. Its verdict also takes back a difference
+/// that the medians contradict.
+fn of_the_table(facts: &Facts<'_>, pair: Pair, levels: &[LevelResult]) -> Option<Compared> {
+    let (cell, other) = pair.cells;
+    let is_turned = cell == facts.baseline;
+    let level = levels.get(if is_turned { other } else { cell })?;
+    let (value, interval) = (level.ratio?.ln(), level.interval?);
+    let (low, high) = (interval.low.ln(), interval.high.ln());
+    let verdict = level.verdict;
+    let (value, interval) = match is_turned {
+        true => (-value, (-high, -low)),
+        false => (value, (low, high)),
+    };
+    Some(Compared {
+        value,
+        interval,
+        is_shown: excludes_0(interval) && verdict != Some(Verdict::CannotTell),
+        pair,
+    })
+}
+
+fn excludes_0(interval: (f64, f64)) -> bool {
+    interval.0 > 0.0 || interval.1 < 0.0
 }
 
 fn compare(facts: &Facts<'_>, pair: Pair, all: usize) -> Option<Compared> {
@@ -186,9 +229,11 @@ fn compare(facts: &Facts<'_>, pair: Pair, all: usize) -> Option<Compared> {
         weights.extend(arms.into_iter().map(|arm| (arm, share)));
     }
     let estimate = model.contrast(&weights)?;
+    let interval = estimate.interval_with(critical(all, estimate.nu));
     Some(Compared {
         value: estimate.value,
-        interval: estimate.interval_with(critical(all, estimate.nu)),
+        interval,
+        is_shown: excludes_0(interval),
         pair,
     })
 }
@@ -199,10 +244,6 @@ fn level(value: f64) -> String {
         true => format!("{value:.0}"),
         false => figure(value),
     }
-}
-
-fn is_shown(compared: &Compared) -> bool {
-    compared.interval.0 > 0.0 || compared.interval.1 < 0.0
 }
 
 fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
@@ -227,11 +268,11 @@ fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
     let (along, between) = (
         compared
             .iter()
-            .filter(|c| c.pair.is_along && is_shown(c))
+            .filter(|c| c.pair.is_along && c.is_shown)
             .count(),
         compared
             .iter()
-            .filter(|c| !c.pair.is_along && is_shown(c))
+            .filter(|c| !c.pair.is_along && c.is_shown)
             .count(),
     );
     let all = |along: bool| compared.iter().filter(|c| c.pair.is_along == along).count();
@@ -242,8 +283,7 @@ fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
     };
     Chart {
         finding: format!(
-            "{along} of {} points are shown to differ from the first point of their curve{between}; the \
-             table of levels compares with the baseline alone, with narrower intervals",
+            "{along} of {} points are shown to differ from the first point of their curve{between}",
             all(true)
         ),
         description: format!(
@@ -275,7 +315,7 @@ fn table(caption: &str, compared: &[Compared], is_along: bool) -> SheetTable {
             c.pair.against.clone(),
             change(c.value.exp()),
             change_range(low, high),
-            if is_shown(c) { SHOWN } else { "not shown" }.to_owned(),
+            if c.is_shown { SHOWN } else { "not shown" }.to_owned(),
         ]
     };
     SheetTable {

@@ -87,7 +87,7 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     results.warnings = warnings::of(&facts, analysis.environment.cpu_count);
     let own_sections = match &found {
         Some(found) => vec![found.section(&facts)],
-        None => curves::sections(&facts),
+        None => curves::sections(&facts, &results.levels),
     };
     results.runs = facts.runs;
     let own_warnings = analysis.experiment.warnings(&results);
