@@ -4,7 +4,8 @@ use super::{FAILED, Failure, INTERRUPTED};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What becomes of a run that is interrupted. It may have its figures by then: it is cleared away, and counts.
+/// What becomes of a run that is interrupted. It may have its figures by then: it is cleared away, and
+/// counts.
 pub(super) const OF_A_RUN: &str = "what is under way is cleared away, and counts only if it was already \
                                    measured; once more ends at once, without cleaning up";
 
