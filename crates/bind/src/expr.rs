@@ -2,12 +2,10 @@
 
 use super::literal::literal;
 use super::markup::is_json;
-use super::scope::{AGGREGATES, Binder};
+use super::metadata;
+use super::scope::Binder;
 use super::types::data_type;
-use super::{metadata, shift};
 use furrow_context::error::{Result, refuse, unsupported};
-use furrow_exec::aggregate::AggregateCall;
-use furrow_exec::sort::SortKey;
 use furrow_exec::{Cond, Expr, SubPlan};
 use furrow_messages::Message;
 use furrow_scalar::convert::Conversion;
@@ -16,7 +14,6 @@ use furrow_scalar::{Coercibility, Operand, aggregate, functions, types};
 use furrow_tsql::ast::expr::{
     BinaryOp, Call, Case, CaseArms, CastFunction, Expr as Written, ExprKind, UnaryOp,
 };
-use furrow_tsql::ast::query::OrderItem;
 use furrow_types::{Collation, DataType, TypeId, Value};
 
 /// A function that neither table has: it looks at types.
@@ -350,7 +347,7 @@ impl Binder<'_> {
     }
 
     /// Binds what has to be a constant, in the end.
-    fn constant(&mut self, written: &Written) -> Result<Expr> {
+    pub(super) fn constant(&mut self, written: &Written) -> Result<Expr> {
         let bound = self.expr(written)?;
         self.folded(bound.expr)
     }
@@ -431,87 +428,6 @@ impl Binder<'_> {
         }
     }
 
-    /// Binds an aggregate; it takes a place behind the grouped columns.
-    fn aggregate(&mut self, which: aggregate::Aggregate, call: &Call) -> Result<Bound> {
-        let level = self.level();
-        if level.in_aggregate {
-            return refuse(130, &[]);
-        }
-        if level.aggregates.is_none() {
-            let number = level.no_aggregates;
-            return match number {
-                0 => refuse(147, &[]),
-                number => refuse(number, &[]),
-            };
-        }
-        level.in_aggregate = true;
-        let argument = match (call.star, call.args.as_slice()) {
-            (true, _) => Ok(None),
-            (false, [argument, ..]) => self.expr(argument).map(Some),
-            (false, []) => refuse(174, &[which.name().into(), 1.into()]),
-        };
-        self.level().in_aggregate = false;
-        let argument = argument?;
-        if let Some(argument) = &argument
-            && has_subquery(&argument.expr)
-        {
-            return refuse(130, &[]);
-        }
-        let bound = match (which, &argument) {
-            (aggregate::Aggregate::StringAgg, Some(argument)) => {
-                let separator = call.args.get(1).map(|s| self.constant(s)).transpose()?;
-                let text = match &separator {
-                    Some(Expr::Const(value)) => value.as_str().unwrap_or("").to_owned(),
-                    _ => {
-                        return Err(unsupported(
-                            "STRING_AGG with a separator that is no constant",
-                        ));
-                    }
-                };
-                aggregate::resolve_string_agg(&argument.operand(), &text)?
-            }
-            _ => aggregate::resolve(which, argument.as_ref().map(Bound::operand).as_ref())?,
-        };
-        let counts = matches!(
-            which,
-            aggregate::Aggregate::Count | aggregate::Aggregate::CountBig
-        );
-        let distinct = match (call.distinct, &argument) {
-            (true, Some(argument)) => Some(argument.data_type),
-            _ => None,
-        };
-        let result = bound.result;
-        let order = self.within_group(&call.within_group)?;
-        let warns = bound.warns() && self.levels.len() != self.quiet_level;
-        let call = AggregateCall {
-            bound,
-            argument: argument.map(|a| a.expr),
-            distinct,
-            order,
-            warns,
-        };
-        let calls = self.level().aggregates.get_or_insert_default();
-        let place = AGGREGATES + shift::aggregate_number(calls, call);
-        Ok(Bound {
-            nullable: !counts,
-            ..Bound::of(Expr::Column(place), result)
-        })
-    }
-
-    /// WITHIN GROUP (ORDER BY ..).
-    fn within_group(&mut self, by: &[OrderItem]) -> Result<Vec<SortKey>> {
-        let mut order = Vec::new();
-        for item in by {
-            let key = self.expr(&item.expr)?;
-            order.push(SortKey {
-                expr: key.expr,
-                data_type: key.data_type,
-                descending: item.descending,
-            });
-        }
-        Ok(order)
-    }
-
     /// Binds a query within an expression, with what it takes from the row around it.
     pub(crate) fn subquery(
         &mut self,
@@ -530,10 +446,6 @@ impl Binder<'_> {
         let plan = bound.plan;
         Ok((SubPlan { plan, takes, once }, bound.columns))
     }
-}
-
-fn has_subquery(expr: &Expr) -> bool {
-    matches!(expr, Expr::Subquery(_)) && shift::columns_of(expr).is_empty()
 }
 
 /// A message for a clause that is known but has a form that is not.

@@ -117,6 +117,7 @@ fn source_columns(columns: &[ResultColumn]) -> Vec<SourceColumn> {
         name: c.name.clone(),
         data_type: c.data_type,
         nullable: c.nullable,
+        identity: false,
     };
     columns.iter().map(column).collect()
 }
@@ -306,6 +307,7 @@ impl Binder<'_> {
                 name: c.name.clone(),
                 data_type: c.data_type,
                 nullable: c.nullable,
+                identity: c.identity,
             })
             .collect();
         if named {
@@ -313,6 +315,7 @@ impl Binder<'_> {
                 name: String::new(),
                 data_type: DataType::sized(TypeId::VarBinary, 900),
                 nullable: false,
+                identity: false,
             });
         }
         self.level().add(Source {
@@ -397,7 +400,13 @@ impl Binder<'_> {
             JoinKind::CrossApply | JoinKind::OuterApply => Sees::Left,
             _ => Sees::Nothing,
         };
-        let right = self.source(&join.right, sees)?;
+        let before = self.level().no_aggregates;
+        if sees == Sees::Left {
+            self.level().no_aggregates = 4101;
+        }
+        let right = self.source(&join.right, sees);
+        self.level().no_aggregates = before;
+        let right = right?;
         let mut on = Vec::new();
         if let Some(written) = &join.on {
             conjuncts(self.cond(written)?, &mut on);

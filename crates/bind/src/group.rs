@@ -116,6 +116,9 @@ impl Binder<'_> {
     /// Binds GROUPING and GROUPING_ID: 8161 for what is not grouped by.
     pub(super) fn grouping(&mut self, call: &Call) -> Result<Bound> {
         let name = call.name.name().to_ascii_lowercase();
+        if let Some(at) = self.grouping_level(&call.args)? {
+            return self.at_level(at, |binder| binder.grouping(call));
+        }
         if self.level().aggregates.is_none() {
             return refuse(147, &[]);
         }

@@ -26,6 +26,7 @@
 //! Unknown names, types that do not fit, clauses that are missing here (40514): `SqlError`.
 
 mod access;
+mod aggregate;
 mod assign;
 mod bound_function;
 mod cond;

@@ -23,6 +23,8 @@ pub struct SourceColumn {
     pub data_type: DataType,
     /// Whether it can be NULL.
     pub nullable: bool,
+    /// Whether it is the identity column of a table, which `$IDENTITY` names as well.
+    pub identity: bool,
 }
 
 /// A source of rows in FROM: its columns begin at `start` in the wide row.
@@ -96,6 +98,13 @@ pub struct Level {
     pub groups: Option<Vec<Expr>>,
 }
 
+/// A column that a name was found to be: the level of its query, and its place in the wide row there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ColumnPlace {
+    pub(super) level: usize,
+    pub(super) place: usize,
+}
+
 /// A common table expression.
 #[derive(Debug, Clone)]
 pub struct CteDef {
@@ -125,6 +134,8 @@ pub struct Binder<'c> {
     pub target: Option<SourceNode>,
     /// The place of that source among the sources of the statement, once it is bound.
     pub target_at: Option<usize>,
+    /// Whether a WHEN NOT MATCHED BY SOURCE of MERGE is bound, which sees the target alone.
+    pub only_target: bool,
     /// The query through which the statement changes that table.
     pub updatable_view: Option<UpdatableView>,
     /// Whether only the existence of rows matters to the query that is bound next: its list is checked, and
@@ -132,6 +143,8 @@ pub struct Binder<'c> {
     pub(crate) only_exists: bool,
     /// The outermost level that a name was found in, since a subquery looked at this.
     pub(crate) reaches: usize,
+    /// The columns that were named since the argument of an aggregate was begun.
+    pub(super) columns_seen: Option<Vec<ColumnPlace>>,
     /// The places of the variables that the statement assigns for each row.
     pub(super) assigned: Vec<usize>,
     /// Whether the value of one of them is read.
@@ -212,6 +225,12 @@ enum ColumnLookup {
     Twice,
 }
 
+/// Whether a name is that of the identity column, whatever it is called.
+pub(super) fn names_identity(name: &ObjectName) -> bool {
+    let is = |part: &Ident| part.is_word("$IDENTITY") || part.is_word("IDENTITYCOL");
+    name.parts.last().is_some_and(is)
+}
+
 impl<'c> Binder<'c> {
     /// A binder for one statement.
     pub fn new(cx: &'c mut Context) -> Binder<'c> {
@@ -225,9 +244,11 @@ impl<'c> Binder<'c> {
             altered: None,
             target: None,
             target_at: None,
+            only_target: false,
             updatable_view: None,
             only_exists: false,
             reaches: usize::MAX,
+            columns_seen: None,
             assigned: Vec::new(),
             reads_assigned: false,
             recursions: Vec::new(),
@@ -284,6 +305,7 @@ impl<'c> Binder<'c> {
 
     fn look(level: &Level, name: &ObjectName) -> ColumnLookup {
         let column = name.name();
+        let of_identity = names_identity(name);
         let prefix = name
             .parts
             .split_last()
@@ -299,7 +321,8 @@ impl<'c> Binder<'c> {
                 }
             }
             for (at, candidate) in source.columns.iter().enumerate() {
-                if candidate.name.eq_ignore_ascii_case(column) {
+                let is_it = candidate.name.eq_ignore_ascii_case(column);
+                if is_it || (of_identity && candidate.identity) {
                     found = match found {
                         ColumnLookup::Column(_) | ColumnLookup::Twice => ColumnLookup::Twice,
                         _ => ColumnLookup::Column(source.start + at),
@@ -333,7 +356,8 @@ impl<'c> Binder<'c> {
                     .map(|p| &*p.value)
                     .collect::<Vec<_>>()
                     .join(".");
-                refuse(4104, &[shown.into()])
+                let number = if self.only_target { 5334 } else { 4104 };
+                refuse(number, &[shown.into()])
             }
             _ => refuse(207, &[name.name().into()]),
         }
@@ -349,34 +373,33 @@ impl<'c> Binder<'c> {
             return refuse(207, &["".into()]);
         };
         let (data_type, nullable) = (column.data_type, column.nullable);
-        let inner = at + 1;
-        let expr = match self.levels.get_mut(inner) {
-            None => Expr::Column(place),
-            Some(inner) => {
-                let known = inner
-                    .takes
-                    .iter()
-                    .find(|(_, from)| matches!(from, Expr::Column(p) if *p == place));
-                let slot = match known {
-                    Some((slot, _)) => *slot,
-                    None => {
-                        let slot = self.next_frame;
-                        self.next_frame += 1;
-                        inner.takes.push((slot, Expr::Column(place)));
-                        slot
-                    }
-                };
-                Expr::Outer(slot)
-            }
-        };
+        if let Some(seen) = &mut self.columns_seen {
+            seen.push(ColumnPlace { level: at, place });
+        }
         Ok(Bound {
-            expr,
+            expr: self.take_from(at, Expr::Column(place)),
             data_type,
             is_null_literal: false,
             coercibility: Coercibility::Implicit,
             nullable,
             is_json: false,
         })
+    }
+
+    /// A value of the row of the query at a level, for an expression of the innermost query: the subquery
+    /// just within that level takes it.
+    pub(super) fn take_from(&mut self, at: usize, value: Expr) -> Expr {
+        let Some(inner) = self.levels.get_mut(at + 1) else {
+            return value;
+        };
+        let known = inner.takes.iter().find(|(_, from)| *from == value);
+        if let Some((slot, _)) = known {
+            return Expr::Outer(*slot);
+        }
+        let slot = self.next_frame;
+        self.next_frame += 1;
+        inner.takes.push((slot, value));
+        Expr::Outer(slot)
     }
 
     /// A variable by its name (137).

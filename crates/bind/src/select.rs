@@ -6,7 +6,7 @@ use super::group::{self, Grouped, Groups, group_plan};
 use super::layout::{Columns, Layout, Placed, narrowed};
 use super::place::filtered;
 use super::query::{BoundQuery, Nested, OrderKey};
-use super::scope::{AGGREGATES, Binder, Level, Source, WINDOWS};
+use super::scope::{AGGREGATES, Binder, Level, Source, WINDOWS, names_identity};
 use super::shift::map_columns;
 use super::spool::WherePart;
 use super::{Bound, access, window};
@@ -444,6 +444,9 @@ impl Binder<'_> {
                     let bound = self.expr(expr)?;
                     let name = match (alias, &expr.kind) {
                         (Some(alias), _) => alias.value.to_string(),
+                        (None, ExprKind::Column(name)) if names_identity(name) => {
+                            self.name_at(&bound.expr)
+                        }
                         (None, ExprKind::Column(name)) => name.name().to_owned(),
                         _ => String::new(),
                     };
@@ -463,6 +466,17 @@ impl Binder<'_> {
             }
         }
         Ok(items)
+    }
+
+    /// The name of the column at the place that an expression is.
+    fn name_at(&mut self, expr: &Expr) -> String {
+        match expr {
+            Expr::Column(place) => {
+                let column = self.level().column_at(*place);
+                column.map_or_else(String::new, |(_, column)| column.name.clone())
+            }
+            _ => String::new(),
+        }
     }
 
     fn assign(&mut self, name: &str, op: AssignOp, expr: &Written) -> Result<Item> {

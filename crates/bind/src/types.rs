@@ -27,6 +27,14 @@ fn synonym(name: &str) -> &str {
     }
 }
 
+/// The highest precision of a type that has one.
+fn most_precision(name: &str) -> u32 {
+    match synonym(&name.to_lowercase()) {
+        "float" => 53,
+        _ => 38,
+    }
+}
+
 /// What a type is written for: messages name it.
 #[derive(Clone, Copy, Debug)]
 pub enum Declared<'n> {
@@ -95,9 +103,10 @@ fn declared_error(
             (2717, 16, 2, text)
         }
         2750 => {
+            let most = most_precision(shown);
             let text = format!(
                 "Column or parameter #{place}: Specified column precision {size} is greater than the \
-                maximum precision of 38."
+                maximum precision of {most}."
             );
             (2750, 16, 1, text)
         }
@@ -157,6 +166,12 @@ pub fn data_type(written: &name::DataType, length_of_cast: bool) -> Result<DataT
             Ok(DataType::simple(TypeId::Real))
         }
         (TypeId::Float, [25..=53]) => Ok(DataType::simple(TypeId::Float)),
+        (TypeId::Float, &[bits]) if bits > 53 => {
+            let text = format!(
+                "Specified column precision {bits} is greater than the maximum precision of 53."
+            );
+            Err(TypeError::BadType { number: 2750, text })
+        }
         (
             TypeId::Char
             | TypeId::VarChar

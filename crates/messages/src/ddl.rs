@@ -32,6 +32,8 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     1785 16 0 "Introducing FOREIGN KEY constraint '%.*ls' on table '%.*ls' may cause cycles or multiple \
         cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY \
         constraints.";
+    1945 10 1 "Warning! The maximum key length for a %S_MSG index is %d bytes. The index '%.*ls' has maximum \
+        length of %d bytes. For some combination of large values, the insert/update operation will fail.";
     2744 16 2 "Multiple identity columns specified for table '%.*ls'. Only one identity column per table is \
         allowed.";
     2749 16 2 "Identity column '%.*ls' must be of data type int, bigint, smallint, tinyint, or decimal or \
@@ -71,6 +73,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     8112 16 0 "Cannot add more than one clustered index for constraints on table '%.*ls'.";
     8139 16 0 "Number of referencing columns in foreign key differs from number of referenced columns, table \
         '%.*ls'.";
+    8141 16 0 "Column %ls constraint for column '%.*ls' references another column, table '%.*ls'.";
     8148 16 0 "More than one column %ls constraint specified for column '%.*ls', table '%.*ls'.";
     8168 16 0 "Cannot create, drop, enable, or disable more than one constraint, column, index, or trigger \
         named '%.*ls' in this context. Duplicate names are not allowed.";

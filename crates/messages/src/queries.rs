@@ -84,6 +84,7 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
     1062 15 1 "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.";
     2716 16 1 "Column, parameter, or variable #%d: Cannot specify a column width on data type %.*ls.";
     2739 16 1 "The text, ntext, and image data types are invalid for local variables.";
+    4101 15 1 "Aggregates on the right side of an APPLY cannot reference columns from the left side.";
     4108 15 1 "Windowed functions can only appear in the SELECT or ORDER BY clauses.";
     4109 15 1 "Windowed functions cannot be used in the context of another windowed function or aggregate.";
     4112 15 1 "The function '%.*ls' must have an OVER clause with ORDER BY.";
@@ -106,6 +107,8 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         indices as ORDER BY clause expressions.";
     5309 16 1 "Windowed functions, aggregates and NEXT VALUE FOR functions do not support constants as \
         ORDER BY clause expressions.";
+    5334 16 2 "The identifier '%.*ls' cannot be bound. Only target columns and columns in the clause scope \
+        are allowed in the 'WHEN NOT MATCHED BY SOURCE' clause of a MERGE statement.";
     5373 16 1 "All the input parameters should be of the same type. Supported types are tinyint, \
         smallint, int, bigint, decimal and numeric.";
     6401 16 1 "Cannot roll back %.*ls. No transaction or savepoint of that name was found.";
@@ -135,6 +138,9 @@ pub(super) const ROWS: &[super::MessageInfo] = messages! {
         aggregate function or the GROUP BY clause.";
     8121 16 1 "Column '%.*ls.%.*ls' is invalid in the HAVING clause because it is not contained in either an \
         aggregate function or the GROUP BY clause.";
+    8124 16 1 "Multiple columns are specified in an aggregated expression containing an outer reference. If \
+        an expression being aggregated contains an outer reference, then that outer reference must be the \
+        only column referenced in the expression.";
     8127 16 1 "Column \"%.*ls.%.*ls\" is invalid in the ORDER BY clause because it is not contained in \
         either \
         an aggregate function or the GROUP BY clause.";

@@ -223,6 +223,25 @@ pub(crate) const TOO_MANY_ROWS: Message = syntax(
      1000 row \
      values.",
 );
+/// Subquery where only values of the row are allowed.
+pub(crate) const NO_SUBQUERY: Message = syntax(
+    1046,
+    1,
+    "Subqueries are not allowed in this context. Only scalar expressions are allowed.",
+);
+/// MERGE with an action twice for one kind of rows.
+pub(crate) const MERGE_ACTION_TWICE: Message = syntax(
+    10714,
+    1,
+    "An action of type '%s' cannot appear more than once in a '%s' clause of a MERGE statement.",
+);
+/// MERGE with a clause that no row reaches.
+pub(crate) const MERGE_UNREACHED: Message = syntax(
+    5324,
+    1,
+    "In a MERGE statement, a '%s' clause with a search condition cannot appear after a '%s' clause with no \
+     search condition.",
+);
 /// MERGE without semicolon.
 pub(crate) const MERGE_END: Message = syntax(
     10713,

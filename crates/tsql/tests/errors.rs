@@ -95,3 +95,52 @@ fn quoted_identifier_off_makes_strings_of_double_quotes() {
     );
     assert!(parse("SELECT a FROM \"t\"", options).is_err());
 }
+
+#[test]
+fn clauses_of_merge_exclude_each_other() {
+    let merge = |clauses: &str| numbers(&format!("MERGE t USING s ON t.a = s.a\n{clauses};"));
+    let (update, delete) = ("THEN UPDATE SET a = 1", "THEN DELETE");
+    assert_eq!(
+        merge(&format!(
+            "WHEN MATCHED AND 1 = 1 {delete} WHEN MATCHED {update}"
+        )),
+        []
+    );
+    assert_eq!(
+        merge(&format!(
+            "WHEN MATCHED AND 1 = 1 {update}\nWHEN MATCHED {update}"
+        )),
+        [(10_714, 3)]
+    );
+    assert_eq!(
+        merge(&format!("WHEN MATCHED {delete}\nWHEN MATCHED {update}")),
+        [(5324, 3)]
+    );
+    let insert = "THEN INSERT VALUES (1)";
+    assert_eq!(
+        merge(&format!(
+            "WHEN NOT MATCHED AND 1 = 1 {insert}\nWHEN NOT MATCHED {insert}"
+        )),
+        [(10_714, 3)]
+    );
+}
+
+#[test]
+fn constraints_have_no_subqueries() {
+    for constraint in [
+        "CHECK ((SELECT 1) = a)",
+        "CHECK (a IN (SELECT 1))",
+        "CHECK (EXISTS (SELECT 1))",
+        "DEFAULT (SELECT 1)",
+    ] {
+        let text = format!("CREATE TABLE t (a int {constraint})");
+        assert_eq!(numbers(&text), [(1046, 1)], "{constraint}");
+    }
+}
+
+#[test]
+fn the_old_outer_join_is_refused() {
+    let found = errors("SELECT * FROM a, b WHERE a.id*=b.id");
+    let messages: Vec<&str> = found.iter().map(|e| e.3.as_str()).collect();
+    assert_eq!(messages, ["Incorrect syntax near '*='."]);
+}

@@ -254,6 +254,18 @@ impl DateTime {
         }
     }
 
+    /// As a date and time of seven digits: .0000000, .0033333 or .0066667. A conversion to a type with such
+    /// digits has them at the compatibility level 130 and above.
+    pub(crate) fn to_precise(self) -> DateTime2 {
+        DateTime2 {
+            date: Date::from_days_since_1900(self.days).unwrap_or(Date::MAX),
+            time: Time {
+                ticks: (u64::from(self.ticks) * 100_000 + 1) / 3,
+                scale: 7,
+            },
+        }
+    }
+
     /// Days since 1900-01-01.
     pub const fn days(self) -> i32 {
         self.days
@@ -413,6 +425,21 @@ mod tests {
         let late = Time::from_hms(23, 59, 59, 9_990_000, 3).unwrap();
         let next = DateTime::from_datetime2(DateTime2 { date, time: late }).unwrap();
         assert_eq!(next.to_string(), "1998-05-07 00:00:00.000");
+    }
+
+    #[test]
+    fn datetime_as_a_type_of_seven_digits_keeps_its_fraction() {
+        for (ticks, shown) in [
+            (0, "0000000"),
+            (1, "0033333"),
+            (2, "0066667"),
+            (299, "9966667"),
+        ] {
+            let datetime = DateTime::new(0, ticks).unwrap();
+            let precise = datetime.to_precise();
+            assert_eq!(precise.time.to_string(), format!("00:00:00.{shown}"));
+            assert_eq!(DateTime::from_datetime2(precise), Some(datetime));
+        }
     }
 
     #[test]

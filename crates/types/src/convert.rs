@@ -324,7 +324,7 @@ fn to_moment(value: &Value, to: &DataType, order: DateOrder) -> Result<Value, Ty
             let date = Date::from_days_since_1900(0).unwrap_or(Date::MAX);
             (DateTime2 { date, time: *time }, None)
         }
-        Value::DateTime(moment) => (moment.to_datetime2(), None),
+        Value::DateTime(moment) => (moment.to_precise(), None),
         Value::SmallDateTime(moment) => (moment.to_datetime2(), None),
         Value::DateTime2(moment) => (*moment, None),
         Value::DateTimeOffset(moment) => {

@@ -183,7 +183,6 @@ pub(crate) fn format_moment(at: DateTime2, parts: DateParts, style: i32) -> Opti
             let (hours, minutes) = (offset.abs() / 60, offset.abs() % 60);
             write!(out, "{blank}{sign}{hours:02}:{minutes:02}").ok()?;
         }
-        None if style == 127 && time != TimeForm::None => out.push('Z'),
         _ => {}
     }
     Some(out)

@@ -61,6 +61,12 @@ fn numbers_become_numbers_by_cutting_or_rounding_as_their_type_does() {
 /// Type, value, target, message.
 const UNFIT: &[(&str, &str, &str, &str)] = &[
     (
+        "float",
+        "1.5",
+        "varchar(2)",
+        "232: Arithmetic overflow error for type varchar, value = 1.500000.",
+    ),
+    (
         "int",
         "300",
         "tinyint",
@@ -328,7 +334,7 @@ fn dates_become_text_in_every_documented_style() {
         (120, "2006-01-02 15:04:05"),
         (121, "2006-01-02 15:04:05.123"),
         (126, "2006-01-02T15:04:05.123"),
-        (127, "2006-01-02T15:04:05.123Z"),
+        (127, "2006-01-02T15:04:05.123"),
     ] {
         let got = shown("datetime", at, "varchar(40)", Some(style));
         assert_eq!(got, expected, "style {style}");

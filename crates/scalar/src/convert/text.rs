@@ -86,9 +86,18 @@ fn too_narrow(value: &Value, to: &Conversion) -> SqlResult<Value> {
         _ if small && !to.to.id.is_unicode() => return Ok(fitted("*".to_owned(), to)),
         Value::Money(_) | Value::SmallMoney(_) => message(234, &[to.to.id.name().into()]),
         Value::Guid(_) => message(8170, &[]),
-        Value::Decimal(_) => overflow_from("numeric", to.to.id),
+        Value::Decimal(_) => overflow_from("numeric", to.to.id).with_state(5),
+        Value::Float(x) if !to.to.id.is_unicode() => float_overflow(*x, to.to.id),
+        Value::Real(x) if !to.to.id.is_unicode() => float_overflow(f64::from(*x), to.to.id),
         _ => overflow(to.to.id),
     })
+}
+
+/// 232: a floating-point number whose text does not fit.
+fn float_overflow(number: f64, to: TypeId) -> Message {
+    let to = to.name();
+    let text = format!("Arithmetic overflow error for type {to}, value = {number:.6}.");
+    Message::custom(232, 16, 2, &text)
 }
 
 fn bytes_text(bytes: &[u8], to: &Conversion, style: i32, unicode: bool) -> SqlResult<String> {

@@ -158,8 +158,7 @@ fn between(call: &Call<'_>, result: DataType) -> SqlResult<Binding> {
     let to = moment(call, 2, DATETIMEOFFSET)?;
     let part = match part {
         DatePart::DayOfYear | DatePart::Weekday => DatePart::Day,
-        DatePart::IsoWeek => DatePart::Week,
-        DatePart::Offset => {
+        DatePart::IsoWeek | DatePart::Offset => {
             let name = call
                 .get(0)
                 .constant

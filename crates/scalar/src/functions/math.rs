@@ -283,7 +283,7 @@ pub(super) fn square(call: &Call<'_>) -> SqlResult<Binding> {
 }
 
 pub(super) fn exp(call: &Call<'_>) -> SqlResult<Binding> {
-    of_float(call, libm::exp)
+    of_float(call, f64::exp)
 }
 
 pub(super) fn log10(call: &Call<'_>) -> SqlResult<Binding> {

@@ -17,6 +17,8 @@ mod date;
 mod date_math;
 mod date_trunc;
 mod format;
+mod format_number;
+mod format_time;
 mod hash;
 mod json;
 mod math;

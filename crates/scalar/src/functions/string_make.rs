@@ -250,16 +250,27 @@ pub(super) fn str(call: &Call<'_>) -> SqlResult<Binding> {
     }))
 }
 
+/// A number rounded to so many places. The formatting of floating-point numbers looks at all their digits,
+/// as SQL Server does, but it rounds halves to an even digit: here they go away from zero.
+fn rounded_text(number: f64, places: usize) -> String {
+    // A half has all its digits here: one more than are shown, and zeros.
+    let exact = format!("{number:.60}");
+    let point = exact.find('.').unwrap_or(exact.len());
+    let rest = exact.get(point + 1 + places..).unwrap_or_default();
+    let is_half = rest
+        .strip_prefix('5')
+        .is_some_and(|rest| rest.bytes().all(|b| b == b'0'));
+    match is_half {
+        true if number > 0.0 => format!("{:.places$}", number.next_up()),
+        true => format!("{:.places$}", number.next_down()),
+        false => format!("{number:.places$}"),
+    }
+}
+
 /// A number at the right of a text of so many characters: fewer decimals where they do not fit, stars where
 /// the whole part does not.
 fn number_text(number: f64, width: usize, places: usize) -> String {
-    let rounded = |places: usize| {
-        let unit = 10f64.powi(i32::try_from(places).unwrap_or(0));
-        // Halves go away from zero, unlike in the formatting of floating-point numbers.
-        let scaled = (number * unit).round() / unit;
-        let exact = if scaled.is_finite() { scaled } else { number };
-        format!("{exact:.places$}")
-    };
+    let rounded = |places: usize| rounded_text(number, places);
     let whole = rounded(0);
     if whole.len() > width {
         return "*".repeat(width);
@@ -286,7 +297,7 @@ pub(super) fn format(call: &Call<'_>) -> SqlResult<Binding> {
         ));
     }
     let has_culture = call.len() == 3;
-    Ok(Binding::new(parameters, pattern, move |_, values| {
+    Ok(Binding::new(parameters, pattern, move |env, values| {
         let culture = if has_culture {
             text(values, 2)
         } else {
@@ -295,9 +306,10 @@ pub(super) fn format(call: &Call<'_>) -> SqlResult<Binding> {
         if !culture.eq_ignore_ascii_case("en-US") {
             return Err(message(9818, &[culture.into()]));
         }
+        let offset = env.now.offset_minutes;
         let formatted = values
             .first()
-            .and_then(|value| format_value(value, text(values, 1)));
+            .and_then(|value| format_value(value, text(values, 1), offset));
         Ok(formatted.map_or(Value::Null, |text| value(text, true)))
     }))
 }

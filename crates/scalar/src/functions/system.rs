@@ -149,14 +149,20 @@ pub(super) fn isnumeric(call: &Call<'_>) -> SqlResult<Binding> {
     Ok(binding.sees_null())
 }
 
+/// Characters other than a blank that may be around a number.
+const AROUND_NUMBERS: [char; 6] = ['\t', '\n', '\u{B}', '\u{C}', '\r', '\u{A0}'];
+
 /// Whether a text reads as a number of some type: blanks around it, a sign, a currency sign, commas, a point,
-/// an exponent. A sign, a point or a currency sign alone counts as one, too, as it does in SQL Server.
+/// an exponent. A sign, a point or a currency sign alone counts as one, too, as it does in SQL Server, and so
+/// do a tab and the like.
 fn reads_as_number(text: &str) -> bool {
-    let trimmed = text.trim_matches([' ', '\t', '\n', '\r']);
-    if trimmed.is_empty() {
+    let text = text.trim_matches(' ');
+    if text.is_empty() {
         return false;
     }
-    let unsigned = trimmed.trim_start_matches(['+', '-', '$', '\u{A3}', '\u{A5}', '\u{20AC}']);
+    let trimmed = text.trim_matches(|c| c == ' ' || AROUND_NUMBERS.contains(&c));
+    let signs = ['+', '-', '$', '\\', '\u{A3}', '\u{A5}', '\u{20AC}'];
+    let unsigned = trimmed.trim_start_matches(signs);
     let marks = trimmed.chars().count() - unsigned.chars().count();
     if marks > 2 {
         return false;

@@ -1,7 +1,8 @@
 //! ALTER TABLE.
 
 use super::columns::{Parts, checked_default, custom, index_options};
-use super::{bind_check, foreign, named, violates};
+use super::normal::{names_of, same};
+use super::{bind_check, foreign, indexes_of, named, violates, warn_of_long_keys};
 use furrow_bind::{Binder, Declared, declared_type, shown};
 use furrow_context::context::Context;
 use furrow_context::error::{Result, SqlError, unsupported};
@@ -30,7 +31,7 @@ struct Of {
 
 /// ALTER TABLE.
 pub(super) fn alter(run: &mut Run<'_>, written: &AlterTable) -> Result<()> {
-    run.cx.statement(|cx| {
+    let (before, after) = run.cx.statement(|cx| {
         let db = Binder::new(cx).database_of(&written.table)?;
         let (schema, name) = named(&written.table);
         let of = Of {
@@ -39,9 +40,18 @@ pub(super) fn alter(run: &mut Run<'_>, written: &AlterTable) -> Result<()> {
             name,
             shown: shown(&written.table),
         };
-        let done = act(cx, &of, &written.action);
-        done.map_err(|e| missing(e, &of.shown))
+        let adds = matches!(written.action, TableAction::Add { .. });
+        let mut act = || {
+            let before = adds.then(|| table(cx, &of)).transpose()?;
+            act(cx, &of, &written.action)?;
+            let after = adds.then(|| table(cx, &of)).transpose()?;
+            Ok((before.map(|table| indexes_of(&table)), after))
+        };
+        act().map_err(|e| missing(e, &of.shown))
     })?;
+    if let (Some(before), Some(after)) = (before, after) {
+        warn_of_long_keys(run, &after, &before);
+    }
     run.done(None);
     Ok(())
 }
@@ -133,6 +143,7 @@ fn add(cx: &mut Context, of: &Of, (check, elements): (bool, &[TableElement])) ->
             TableElement::Index(inline) => parts.inline(inline, None)?,
         }
     }
+    parts.check_own_columns(before.columns())?;
     parts.settle_keys();
     parts.settle_clustered(!before.is_heap());
     if !parts.columns.is_empty() {
@@ -308,6 +319,9 @@ fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
         nullable = false;
     }
     let from = old.map_or(to, |c| c.data_type);
+    if !is_longer(&from, &to) {
+        refuse_checked(&before, column)?;
+    }
     let settings = cx.settings();
     let mut failed: Option<Box<SqlError>> = None;
     let mut convert = |value: Value| converted(&value, (from, to), settings, &mut failed);
@@ -319,6 +333,42 @@ fn alter_column(cx: &mut Context, of: &Of, written: &ColumnDef) -> Result<()> {
         (Err(_), Some(error)) => Err(error),
         (Err(error), None) => Err(error.into()),
     }
+}
+
+/// Whether a type is another one of variable length that is at least as long, or the same.
+fn is_longer(from: &DataType, to: &DataType) -> bool {
+    let varies = matches!(
+        from.id,
+        TypeId::VarChar | TypeId::NVarChar | TypeId::VarBinary
+    );
+    let longer = to.is_max() || (!from.is_max() && to.length >= from.length);
+    from == to || (varies && from.id == to.id && longer)
+}
+
+/// 5074 and 4922 for a column that a check uses: its type does not change.
+fn refuse_checked(table: &Table, column: &str) -> Result<()> {
+    let uses =
+        |check: &&furrow_engine::Check| names_of(&check.text).iter().any(|n| same(n, column));
+    let mut messages: Vec<Message> = Vec::new();
+    for check in table.checks().iter().filter(uses) {
+        let args = [
+            "object".into(),
+            check.name.as_str().into(),
+            "column".into(),
+            column.into(),
+        ];
+        messages.push(Message::new(5074, &args));
+    }
+    if messages.is_empty() {
+        return Ok(());
+    }
+    let args = [
+        "ALTER TABLE ALTER COLUMN".into(),
+        column.into(),
+        "column".into(),
+    ];
+    messages.push(Message::new(4922, &args));
+    Err(EngineError::Refused(messages).into())
 }
 
 /// Converts a value to the new type, as an assignment does.

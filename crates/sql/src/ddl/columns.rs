@@ -1,10 +1,10 @@
 //! Converts columns and constraints of a statement into specifications for the engine.
 
 use super::foreign;
-use super::normal::{check_text, default_text, only_column};
+use super::normal::{check_text, default_text, names_of, only_column, same};
 use furrow_bind::{Binder, Declared, declared_type};
 use furrow_context::context::Context;
-use furrow_context::error::{Result, unsupported};
+use furrow_context::error::{Result, SqlError, unsupported};
 use furrow_engine::{
     CheckSpec, ColumnSpec, ConstraintSpec, DefaultValue, ForeignKeySpec, IndexOptions, IndexSpec,
     KeyColumnSpec,
@@ -280,6 +280,32 @@ impl Parts {
             table: table.to_owned(),
             ..Parts::default()
         }
+    }
+
+    /// 8141 for the check of a column that names another column of the table; `others`: those that the table
+    /// has already.
+    pub(super) fn check_own_columns(&self, others: &[furrow_engine::Column]) -> Result<()> {
+        let added = self.columns.iter().map(|column| &column.name);
+        let names: Vec<&String> = others
+            .iter()
+            .map(|column| &column.name)
+            .chain(added)
+            .collect();
+        for check in &self.checks {
+            let Some(own) = &check.column else { continue };
+            let other = |name: &String| !same(name, own) && names.iter().any(|n| same(n, name));
+            if names_of(&check.text).iter().any(other) {
+                let args = [
+                    "CHECK".into(),
+                    own.as_str().into(),
+                    self.table.as_str().into(),
+                ];
+                let mut error: Box<SqlError> = Message::new(8141, &args).into();
+                error.messages.push(Message::new(1750, &[]));
+                return Err(error);
+            }
+        }
+        Ok(())
     }
 
     /// Decides whether a primary key without CLUSTERED or NONCLUSTERED is clustered.

@@ -6,12 +6,48 @@ use furrow_context::error::{Result, refuse, unsupported};
 use furrow_context::parse::parse;
 use furrow_context::run::Run;
 use furrow_context::system_databases::is_system;
-use furrow_engine::{Database, ModuleKind};
+use furrow_engine::{Database, Index, IndexKind, ModuleKind, Table};
 use furrow_messages::Message;
 use furrow_tsql::ast::Statement;
 use furrow_tsql::ast::name::ObjectName;
 use furrow_tsql::ast::query::Query;
+use furrow_types::DataType;
 use std::sync::Arc;
+
+/// The longest key of an index.
+const MOST_KEY_BYTES: usize = 900;
+
+/// 1945 for each index of a table, of those that are none of `before`, whose key can be too long for it.
+pub(super) fn warn_of_long_keys(run: &mut Run<'_>, table: &Table, before: &[u32]) {
+    for index in table.indexes().iter().filter(|i| !before.contains(&i.id())) {
+        let length = |of: &DataType| match of.fixed_len() {
+            Some(length) => usize::from(length),
+            None => usize::try_from(of.length).unwrap_or(0),
+        };
+        let columns = index.key().iter();
+        let types = columns.filter_map(|key| table.columns().get(key.column));
+        let longest: usize = types.map(|column| length(&column.data_type)).sum();
+        if longest <= MOST_KEY_BYTES {
+            continue;
+        }
+        let kind = match index.kind() {
+            IndexKind::Nonclustered => "nonclustered",
+            IndexKind::Clustered | IndexKind::Heap => "clustered",
+        };
+        let args = [
+            kind.into(),
+            (MOST_KEY_BYTES as i32).into(),
+            index.name().into(),
+            i32::try_from(longest).unwrap_or(i32::MAX).into(),
+        ];
+        run.inform(Message::new(1945, &args));
+    }
+}
+
+/// The numbers of the indexes of a table.
+pub(super) fn indexes_of(table: &Table) -> Vec<u32> {
+    table.indexes().iter().map(Index::id).collect()
+}
 
 /// Schema and name of an object; the default schema is `dbo`.
 pub(super) fn named(name: &ObjectName) -> (String, String) {

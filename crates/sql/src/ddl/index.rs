@@ -1,7 +1,7 @@
 //! CREATE INDEX, ALTER INDEX, DROP INDEX.
 
 use super::columns::{change_options, index, index_options, keeps_any};
-use super::named;
+use super::{indexes_of, named, warn_of_long_keys};
 use furrow_bind::{Binder, shown};
 use furrow_context::error::{Result, SqlError, unsupported};
 use furrow_context::run::Run;
@@ -27,7 +27,7 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateIndex) -> Result<()> {
     let spec = index(&written.name.value, &written.index, None)?;
     let replace = find(&written.index.options, "DROP_EXISTING")
         .is_some_and(furrow_tsql::ast::option::Opt::is_on);
-    run.cx.statement(|cx| {
+    let (before, table) = run.cx.statement(|cx| {
         let db = Binder::new(cx).database_of(&written.table)?;
         let (schema, table) = named(&written.table);
         let session = cx.sessions.of(&db)?;
@@ -45,11 +45,14 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateIndex) -> Result<()> {
                 other => other?,
             };
         }
+        let before = session.table_in(&schema, &table);
+        let before = before.map_or_else(|_| Vec::new(), |table| indexes_of(&table));
         match session.create_index_in(&schema, &table, &spec) {
             Err(e) if e.number() == 1088 => Err(no_table(&written.table, 12)),
-            other => other.map(|_| ()).map_err(Into::into),
+            created => Ok((before, created?)),
         }
     })?;
+    warn_of_long_keys(run, &table, &before);
     run.done(None);
     Ok(())
 }

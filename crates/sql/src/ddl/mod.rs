@@ -18,8 +18,8 @@ mod snapshot;
 mod table;
 
 use common::{
-    bind_check, bracketed, column_named, named, not_of_system, of_kind, outside_transaction,
-    violates,
+    bind_check, bracketed, column_named, indexes_of, named, not_of_system, of_kind,
+    outside_transaction, violates, warn_of_long_keys,
 };
 pub(crate) use common::{identity_insert, some_row};
 

@@ -20,7 +20,23 @@ pub(super) fn check_text(written: &Condition) -> String {
 
 /// The column of a check that uses one column only: the check belongs to that column, wherever it is written.
 pub(super) fn only_column(text: &str) -> Option<String> {
-    let mut found: Option<String> = None;
+    match names_of(text).as_slice() {
+        [first, rest @ ..] if rest.iter().all(|name| same(name, first)) => {
+            rest.last().or(Some(first))
+        }
+        _ => None,
+    }
+    .cloned()
+}
+
+/// Whether two names are one.
+pub(super) fn same(a: &str, b: &str) -> bool {
+    a.to_lowercase() == b.to_lowercase()
+}
+
+/// The names in the text of a check.
+pub(super) fn names_of(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
         if c == '\'' {
@@ -37,10 +53,7 @@ pub(super) fn only_column(text: &str) -> Option<String> {
             }
             name.push(c);
         }
-        match &found {
-            Some(known) if known.to_lowercase() != name.to_lowercase() => return None,
-            _ => found = Some(name),
-        }
+        found.push(name);
     }
     found
 }

@@ -1,7 +1,7 @@
 //! CREATE TABLE, DROP TABLE, TRUNCATE TABLE.
 
 use super::columns::{Parts, custom, filegroup, index_options};
-use super::{bind_check, named, of_kind};
+use super::{bind_check, named, of_kind, warn_of_long_keys};
 use furrow_bind::{Binder, shown};
 use furrow_context::error::{Result, SqlError, unsupported};
 use furrow_context::run::Run;
@@ -32,7 +32,7 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
         return Err(unsupported("TEXTIMAGE_ON"));
     }
     index_options(&written.options, &[])?;
-    run.cx.statement(|cx| {
+    let table = run.cx.statement(|cx| {
         let mut binder = Binder::new(cx);
         let db = binder.database_of(&written.name)?;
         let (schema, name) = named(&written.name);
@@ -50,6 +50,7 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
             let text = "Incorrect syntax for definition of the 'TABLE' constraint.";
             return custom(142, 15, 2, text);
         }
+        parts.check_own_columns(&[])?;
         parts.settle_keys();
         parts.settle_clustered(false);
         if is_temp(&name) && !parts.foreign.is_empty() {
@@ -76,8 +77,9 @@ pub(super) fn create(run: &mut Run<'_>, written: &CreateTable) -> Result<()> {
             let session = cx.sessions.of(&db)?;
             session.add_foreign_key(&schema, &name, key)?;
         }
-        Ok(())
+        Ok(table)
     })?;
+    warn_of_long_keys(run, &table, &[]);
     run.done(None);
     Ok(())
 }

@@ -385,6 +385,7 @@ fn whens(
         if let MergeAction::Update(sets) = &clause.action {
             check_prefixes(binder, sets, &written.target, places.row.start)?;
         }
+        binder.only_target = is_by_source(clause.when);
         bound.push(when(binder, (at, clause), table, rules, places)?);
     }
     Ok(bound)

@@ -128,6 +128,7 @@ fn source(name: &str, table: &Table, through: Option<&Names>) -> Source {
         // A column that is not of the table is refused where it is named: its type does not matter.
         data_type: of.map_or(DataType::simple(TypeId::Int), |c| c.data_type),
         nullable: of.is_none_or(|c| c.nullable),
+        identity: of.is_some_and(|c| c.identity),
     };
     let all = table.columns();
     let columns = match through {
@@ -155,6 +156,7 @@ fn action() -> Source {
             name: "$action".to_owned(),
             data_type: DataType::sized(TypeId::NVarChar, 20),
             nullable: false,
+            identity: false,
         }],
         start: 0,
     }

@@ -156,7 +156,9 @@ fn one(run: &mut Run<'_>, stmt: &Stmt, plans: &Plans) -> Result<Ahead> {
         Statement::Update(update) => dml::plan_update(Some(plans), update, run.cx)?,
         Statement::Delete(delete) => dml::plan_delete(Some(plans), delete, run.cx)?,
         Statement::Print(expr) => {
-            Binder::new(run.cx).expr(expr)?;
+            let mut binder = Binder::new(run.cx);
+            let bound = binder.expr(expr)?;
+            binder.coerce(bound, statement::PRINTED)?;
         }
         Statement::Use(_) => return Ok(Ahead::Ends),
         _ => {}

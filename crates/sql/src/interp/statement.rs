@@ -228,9 +228,11 @@ fn select(run: &mut Run<'_>, query: &Query) -> Result<()> {
     Ok(())
 }
 
+/// The type of the text of PRINT.
+pub(super) const PRINTED: DataType = DataType::sized(TypeId::NVarChar, 8000);
+
 fn print(run: &mut Run<'_>, expr: &furrow_tsql::ast::expr::Expr) -> Result<()> {
-    let text = DataType::sized(TypeId::NVarChar, 8000);
-    let value = furrow_bind::evaluate_as(run, expr, text)?;
+    let value = furrow_bind::evaluate_as(run, expr, PRINTED)?;
     let message = Message::custom(0, 0, 1, value.as_str().unwrap_or(" "));
     run.inform(message);
     run.done(None);

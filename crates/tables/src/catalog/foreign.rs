@@ -348,10 +348,18 @@ impl Catalog {
     }
 
     /// 1767 for a foreign key to a table that is not there.
-    pub(crate) fn no_target(spec: &ForeignKeySpec) -> EngineError {
-        let name = spec.name.as_deref().unwrap_or("");
-        let (schema, table) = &spec.referenced;
-        let full = format!("{schema}.{table}");
-        EngineError::refused(1767, &[name.into(), full.into()])
+    pub(crate) fn no_target(
+        &self,
+        changes: &DdlChanges,
+        table: &Table,
+        spec: &ForeignKeySpec,
+    ) -> Result<EngineError, EngineError> {
+        let id = self.new_child_id(&table.rows, changes)?;
+        let first = spec.columns.first().map(String::as_str);
+        let made = || child_name("FK", &table.name, first, id);
+        let name = spec.name.clone().unwrap_or_else(made);
+        let (schema, target) = &spec.referenced;
+        let full = format!("{schema}.{target}");
+        Ok(EngineError::refused(1767, &[name.into(), full.into()]))
     }
 }

@@ -204,12 +204,14 @@ impl Session {
         let (to_schema, to) = &spec.referenced;
         let added = self.statement(|session| {
             let table = session.table_to_alter(schema, name)?;
-            let target = session
-                .own_table(to_schema, to)
-                .map_err(|e| match e.number() {
-                    208 => Catalog::no_target(spec),
-                    _ => e,
-                })?;
+            let target = match session.own_table(to_schema, to) {
+                Err(e) if e.number() == 208 => {
+                    return session.with_changes(|catalog, _, changes| {
+                        Err(catalog.no_target(changes, &table, spec)?)
+                    });
+                }
+                target => target?,
+            };
             session.with_changes(|catalog, by, changes| {
                 catalog.add_foreign_key(by, changes, (&table, &target), spec)
             })

@@ -187,6 +187,10 @@ impl Parser<'_> {
             };
             return Ok(self.done(start, kind));
         }
+        if self.kind() == Kind::StarEq {
+            // The outer join of old versions.
+            return Err(self.unexpected());
+        }
         let not = self.at_keyword(Keyword::NOT);
         let word = self.peek(usize::from(not)).kind;
         let takes = [Keyword::BETWEEN, Keyword::LIKE, Keyword::IN].map(Kind::Keyword);

@@ -3,8 +3,8 @@
 use super::cursor::Parser;
 use crate::ast::dml::{Merge, MergeAction, MergeClause, MergeWhen};
 use crate::ast::query::Cte;
-use crate::error::Parsed;
-use crate::lex::{Keyword, Kind};
+use crate::error::{MERGE_ACTION_TWICE, MERGE_UNREACHED, Parsed};
+use crate::lex::{Keyword, Kind, Token};
 
 impl Parser<'_> {
     pub(super) fn merge(&mut self, ctes: Vec<Cte>) -> Parsed<Merge> {
@@ -19,7 +19,10 @@ impl Parser<'_> {
         let on = self.condition()?;
         let mut clauses = vec![self.merge_clause()?];
         while self.at_keyword(Keyword::WHEN) {
-            clauses.push(self.merge_clause()?);
+            let when = self.token();
+            let clause = self.merge_clause()?;
+            self.check_merge_clause(&clauses, &clause, when)?;
+            clauses.push(clause);
         }
         Ok(Merge {
             ctes,
@@ -60,6 +63,30 @@ impl Parser<'_> {
         })
     }
 
+    /// Each kind of rows has each action once (10714), and a clause without a condition is the last one of
+    /// its kind (5324).
+    fn check_merge_clause(
+        &self,
+        before: &[MergeClause],
+        clause: &MergeClause,
+        token: Token,
+    ) -> Parsed<()> {
+        let kind = match clause.when {
+            MergeWhen::Matched => "WHEN MATCHED",
+            MergeWhen::NotMatchedByTarget => "WHEN NOT MATCHED",
+            MergeWhen::NotMatchedBySource => "WHEN NOT MATCHED BY SOURCE",
+        };
+        let action = verb(&clause.action);
+        let alike = || before.iter().filter(|c| c.when == clause.when);
+        if alike().any(|c| verb(&c.action) == action) {
+            return Err(self.error_at(token, MERGE_ACTION_TWICE, &[action, kind]));
+        }
+        if alike().next().is_some_and(|c| c.condition.is_none()) {
+            return Err(self.error_at(token, MERGE_UNREACHED, &[kind, kind]));
+        }
+        Ok(())
+    }
+
     /// Rows that the target has are updated or deleted, rows that it lacks are inserted.
     fn merge_action(&mut self, when: MergeWhen) -> Parsed<MergeAction> {
         if when != MergeWhen::NotMatchedByTarget {
@@ -82,5 +109,14 @@ impl Parser<'_> {
         }
         self.expect_keyword(Keyword::VALUES)?;
         Ok(MergeAction::Insert(columns, self.row()?))
+    }
+}
+
+/// The word of an action.
+fn verb(action: &MergeAction) -> &'static str {
+    match action {
+        MergeAction::Update(_) => "UPDATE",
+        MergeAction::Delete => "DELETE",
+        MergeAction::Insert(..) | MergeAction::InsertDefaults => "INSERT",
     }
 }

@@ -6,7 +6,7 @@ use crate::ast::name::{Ident, ObjectName};
 use crate::ast::query::{
     Cte, GroupBy, GroupItem, GroupWith, OrderItem, Query, QueryBody, Select, SelectItem, SetOp, Top,
 };
-use crate::error::Parsed;
+use crate::error::{NO_SUBQUERY, Parsed};
 use crate::lex::{Keyword, Kind};
 use crate::span::Span;
 
@@ -39,6 +39,9 @@ impl Parser<'_> {
 
     /// A query inside another statement, without parentheses.
     pub(super) fn subquery(&mut self) -> Parsed<Query> {
+        if self.scope.scalars_only {
+            return Err(self.error(NO_SUBQUERY, &[]));
+        }
         self.nested(|p| {
             p.scope.subqueries += 1;
             let start = p.token().span;

@@ -28,6 +28,8 @@ pub(super) struct Scope {
     pub(super) context: Context,
     /// Queries within queries at this place: the outermost may assign and fill tables.
     pub(super) subqueries: u32,
+    /// Whether a constraint is read whose expression has no subqueries.
+    pub(super) scalars_only: bool,
     /// Loops around this place.
     pub(super) loops: u32,
     /// CATCH blocks around this place.

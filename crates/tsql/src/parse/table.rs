@@ -154,6 +154,14 @@ impl Parser<'_> {
         Ok(Some(attribute))
     }
 
+    /// An expression of a constraint, in which a subquery is error 1046.
+    fn of_scalars<T>(&mut self, read: fn(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        self.scope.scalars_only = true;
+        let read = read(self);
+        self.scope.scalars_only = false;
+        read
+    }
+
     fn identity(&mut self) -> Parsed<ColumnAttribute> {
         self.bump();
         let mut range = None;
@@ -189,7 +197,7 @@ impl Parser<'_> {
                 self.bump();
                 let not_for_replication = self.eat_words(&["NOT", "FOR", "REPLICATION"]);
                 self.expect(Kind::Open)?;
-                let condition = self.condition()?;
+                let condition = self.of_scalars(Self::condition)?;
                 self.expect(Kind::Close)?;
                 ConstraintKind::Check {
                     condition,
@@ -198,7 +206,7 @@ impl Parser<'_> {
             }
             Kind::Keyword(K::DEFAULT) => {
                 self.bump();
-                let value = self.expr()?;
+                let value = self.of_scalars(Self::expr)?;
                 let column = if !of_column && self.eat_keyword(K::FOR) {
                     Some(self.ident()?)
                 } else {

@@ -150,6 +150,11 @@ const DATES_TAKEN_APART_AND_PUT_TOGETHER: &[Case] = &[
         "9810: The datepart year is not supported by date function datepart for data type time.",
     ),
     (
+        "DATEDIFF",
+        &["'iso_week", "date:2007-10-30", "date:2007-10-30"],
+        "9806: The datepart iso_week is not supported by date function datediff.",
+    ),
+    (
         "DATENAME",
         &["'month", "date:2007-10-30"],
         "nvarchar(30) October",

@@ -72,6 +72,7 @@ const NUMBERS: &[Case] = &[
     ),
     ("LOG10", &["int:100"], "float 2"),
     ("EXP", &["int:0"], "float 1"),
+    ("EXP", &["int:1"], "float 2.718281828459045"),
     ("DEGREES", &["float:3.141592653589793"], "float 180"),
     ("ATN2", &["int:0", "int:1"], "float 0"),
     (

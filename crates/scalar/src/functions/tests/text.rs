@@ -249,6 +249,22 @@ const TEXT_MADE_OF_SOMETHING: &[Case] = &[
     ),
     ("STR", &["float:123.45", "int:2", "int:2"], "varchar(2) **"),
     ("STR", &["float:2.5"], "varchar(10)          3"),
+    ("STR", &["float:-2.5"], "varchar(10)         -3"),
+    (
+        "STR",
+        &["float:1e20", "int:30", "int:3"],
+        "varchar(30)      100000000000000000000.000",
+    ),
+    (
+        "STR",
+        &["float:1000000000000000.25", "int:20", "int:2"],
+        "varchar(20)  1000000000000000.25",
+    ),
+    (
+        "STR",
+        &["float:0.125", "int:5", "int:2"],
+        "varchar(5)  0.13",
+    ),
     (
         "FORMAT",
         &["numeric(9,2):1234.5", "nvarchar(5):N2"],
