@@ -123,7 +123,8 @@ impl Binder<'_> {
 
     /// Binds the argument of an aggregate, and finds the query that it belongs to.
     fn argument(&mut self, argument: &Written) -> Result<Argument> {
-        let own = self.levels.len() - 1;
+        // Outside of a query there is none.
+        let own = self.levels.len().saturating_sub(1);
         let taken: Vec<usize> = self.levels.iter().map(|level| level.takes.len()).collect();
         let before = self.columns_seen.replace(Vec::new());
         let bound = self.expr(argument);

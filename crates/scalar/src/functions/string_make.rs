@@ -279,6 +279,20 @@ fn number_text(number: f64, width: usize, places: usize) -> String {
     format!("{:>width$}", rounded(places.min(room)))
 }
 
+/// What fits in nvarchar(4000).
+fn most(mut text: String) -> String {
+    let mut units = 0;
+    let too_many = text.char_indices().find(|(_, c)| {
+        units += c.len_utf16();
+        units > 4000
+    });
+    if let Some((end, _)) = too_many {
+        text.truncate(end);
+    }
+    text
+}
+
+/// FORMAT. An empty format is the general one, as in .NET.
 pub(super) fn format(call: &Call<'_>) -> SqlResult<Binding> {
     use furrow_types::Family;
     let from = call.get(0).data_type;
@@ -307,9 +321,14 @@ pub(super) fn format(call: &Call<'_>) -> SqlResult<Binding> {
             return Err(message(9818, &[culture.into()]));
         }
         let offset = env.now.offset_minutes;
+        let format = match text(values, 1) {
+            "" if matches!(values.first(), Some(Value::Time(_))) => "c",
+            "" => "G",
+            format => format,
+        };
         let formatted = values
             .first()
-            .and_then(|value| format_value(value, text(values, 1), offset));
-        Ok(formatted.map_or(Value::Null, |text| value(text, true)))
+            .and_then(|value| format_value(value, format, offset));
+        Ok(formatted.map_or(Value::Null, |text| value(most(text), true)))
     }))
 }

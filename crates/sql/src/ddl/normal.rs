@@ -3,6 +3,7 @@
 //! As in SQL Server, the original text is not stored: `price > 0` becomes `([price]>(0))`, `DEFAULT 5`
 //! becomes `((5))`. Expressions that are rare in checks and defaults are printed as the parser prints them.
 
+use furrow_scalar::functions;
 use furrow_tsql::ast::expr::{
     BinaryOp, Call, CompareOp, Condition, ConditionKind, Expr, ExprKind, Literal, UnaryOp,
 };
@@ -34,18 +35,25 @@ pub(super) fn same(a: &str, b: &str) -> bool {
     a.to_lowercase() == b.to_lowercase()
 }
 
-/// The names in the text of a check.
+/// The names of columns in the text of a check. A date part is written like one.
 pub(super) fn names_of(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut chars = text.chars().peekable();
+    let mut before = String::new();
     while let Some(c) = chars.next() {
         if c == '\'' {
             chars.by_ref().find(|c| *c == '\'');
             continue;
         }
         if c != '[' {
+            before.push(c);
             continue;
         }
+        let function = before.strip_suffix('(').unwrap_or_default();
+        let function = function.rsplit(|c: char| !is_of_name(c)).next();
+        let known = function.and_then(functions::find);
+        let is_part = known.is_some_and(|function| function.takes_date_part);
+        before.clear();
         let mut name = String::new();
         while let Some(c) = chars.next() {
             if c == ']' && chars.next_if_eq(&']').is_none() {
@@ -53,9 +61,15 @@ pub(super) fn names_of(text: &str) -> Vec<String> {
             }
             name.push(c);
         }
-        found.push(name);
+        if !is_part {
+            found.push(name);
+        }
     }
     found
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
 }
 
 fn name(of: &ObjectName) -> String {

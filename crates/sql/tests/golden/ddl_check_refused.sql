@@ -19,3 +19,13 @@ alter table cc alter column b varchar(20);
 GO
 alter table cc alter column b varchar(5);
 GO
+GO
+-- A date part is no column, whatever it is called.
+CREATE TABLE parts (year INT, d DATE CHECK (DATEADD(year, 1, d) > '20000101'));
+ALTER TABLE parts ALTER COLUMN year BIGINT;
+ALTER TABLE parts ADD day INT, u DATE CHECK (DATEPART(day, u) > 0);
+GO
+ALTER TABLE parts ALTER COLUMN d DATETIME;
+GO
+PRINT GROUPING(1);
+GO

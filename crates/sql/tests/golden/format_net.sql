@@ -8,3 +8,7 @@ declare @d datetime = '2020-02-03 14:05:00', @o datetimeoffset = '2020-02-03 14:
 select format(@d, '%d'), format(@d, 'R'), format(@o, 'zzz');
 select convert(varchar(40), @d, 127), convert(varchar(40), @o, 127);
 GO
+GO
+-- An empty format is the general one; nothing is longer than nvarchar(4000).
+SELECT FORMAT(5, '') AS n, FORMAT(CAST('14:05' AS TIME), '') AS t,
+    LEN(FORMAT(1e308, '0' + REPLICATE('%', 3900))) AS l;
