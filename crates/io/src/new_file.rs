@@ -30,7 +30,7 @@ pub fn remove_unpublished() {
 pub enum Existing {
     /// It stays, and the new file is refused.
     Refuse,
-    /// The new file takes its name, and its permissions.
+    /// The new file takes its name, and its permissions; but not those of a file that has come there since.
     Replace,
 }
 
@@ -41,6 +41,16 @@ pub struct NewFile {
     temporary: Option<PathBuf>,
     destination: PathBuf,
     existing: Existing,
+    /// The file at the destination when this one was created.
+    replaces: Option<Identity>,
+}
+
+/// Which file it is: its device, and its number there.
+type Identity = (u64, u64);
+
+fn identity(path: &Path) -> Option<Identity> {
+    let found = rustix::fs::stat(path).ok()?;
+    Some((found.st_dev, found.st_ino))
 }
 
 impl NewFile {
@@ -62,6 +72,7 @@ impl NewFile {
             (Existing::Replace, Ok(_)) => must_be_replaceable(&destination)?,
             (_, Err(_)) => {}
         }
+        let replaces = identity(&destination);
         let name = format!(".furrow-{}-{:016x}.tmp", std::process::id(), random_seed());
         let temporary = destination.with_file_name(name);
         let file = SystemVolume::new()
@@ -72,6 +83,7 @@ impl NewFile {
             temporary: Some(temporary),
             destination,
             existing,
+            replaces,
         };
         Ok((new, file))
     }
@@ -89,8 +101,9 @@ impl NewFile {
         };
         let to = &self.destination;
         let renamed = match self.existing {
-            Existing::Refuse => rename_to_free_name(temporary, to),
-            Existing::Replace => {
+            Existing::Replace if self.replaces.is_some() && identity(to) == self.replaces => {
+                // It may have been opened since.
+                must_be_replaceable(to)?;
                 if let Ok(replaced) = rustix::fs::stat(to) {
                     let mode = Mode::from_raw_mode(replaced.st_mode);
                     // A file system without permissions has none to take over.
@@ -98,6 +111,7 @@ impl NewFile {
                 }
                 rustix::fs::rename(temporary, to)
             }
+            Existing::Refuse | Existing::Replace => rename_to_free_name(temporary, to),
         };
         renamed.map_err(|errno| IoError::of_errno(IoOp::Create, to, 0, errno))?;
         UNPUBLISHED.lock().remove(temporary);
@@ -173,6 +187,24 @@ mod tests {
         );
         assert_eq!(std::fs::read_link(&link).unwrap(), Path::new("old"));
         assert_eq!(names(dir.path()), [Path::new("link"), Path::new("old")]);
+    }
+
+    #[test]
+    fn a_file_that_has_come_to_the_destination_meanwhile_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new");
+        for there in [false, true] {
+            if there {
+                std::fs::write(&path, "old").unwrap();
+            }
+            let (mut new, _file) = NewFile::create(&path, Existing::Replace).unwrap();
+            let other = dir.path().join("other");
+            std::fs::write(&other, "later").unwrap();
+            std::fs::rename(&other, &path).unwrap();
+            assert_eq!(new.publish().unwrap_err().kind, IoErrorKind::AlreadyExists);
+            drop(new);
+            assert_eq!(std::fs::read(&path).unwrap(), b"later");
+        }
     }
 
     #[test]

@@ -29,6 +29,15 @@ enum Patience {
     Never,
 }
 
+/// What becomes of a page that cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Suspects {
+    /// It is noted among the suspect pages.
+    Note,
+    /// It is not: redo may rebuild it.
+    Leave,
+}
+
 /// The result of an attempt to latch a frame that seemed right.
 enum Attempt {
     Latched,
@@ -68,7 +77,7 @@ impl Core {
         if let Some(index) = self.latch_resident(key, mode.latch_mode()) {
             return Ok(PageGuard::new(self, index, mode, order));
         }
-        let found = self.fetch_noting(key, mode.latch_mode(), Patience::Wait)?;
+        let found = self.fetch_slow(key, mode.latch_mode(), Patience::Wait, Suspects::Note)?;
         self.guard_of(found, key, mode, order)
     }
 
@@ -84,7 +93,7 @@ impl Core {
         count_logical_reads(1);
         let found = match self.latch_resident(key, mode.latch_mode()) {
             Some(index) => Some(index),
-            None => self.fetch_slow(key, mode.latch_mode(), Patience::Wait)?,
+            None => self.fetch_slow(key, mode.latch_mode(), Patience::Wait, Suspects::Leave)?,
         };
         self.guard_of(found, key, mode, order)
     }
@@ -115,7 +124,7 @@ impl Core {
         count_logical_reads(1);
         let found = match self.latch_resident(key, mode.latch_mode()) {
             Some(index) => Some(index),
-            None => self.fetch_noting(key, mode.latch_mode(), Patience::Never)?,
+            None => self.fetch_slow(key, mode.latch_mode(), Patience::Never, Suspects::Note)?,
         };
         Ok(found.map(|index| PageGuard::new(self, index, mode, order)))
     }
@@ -160,22 +169,12 @@ impl Core {
     }
 
     #[cold]
-    fn fetch_noting(
-        &self,
-        key: PageKey,
-        mode: LatchMode,
-        patience: Patience,
-    ) -> Result<Option<u32>, PoolError> {
-        let fetched = self.fetch_slow(key, mode, patience);
-        fetched.inspect_err(|error| error.note_suspect(key))
-    }
-
-    #[cold]
     fn fetch_slow(
         &self,
         key: PageKey,
         mode: LatchMode,
         patience: Patience,
+        suspects: Suspects,
     ) -> Result<Option<u32>, PoolError> {
         let mut file = None;
         loop {
@@ -195,7 +194,12 @@ impl Core {
             };
             let index = self.take_frame()?;
             if self.enter(index, key).is_ok() {
-                self.read_in(index, key, mode, file)?;
+                let read = self.read_in(index, key, mode, file);
+                read.inspect_err(|error| {
+                    if suspects == Suspects::Note {
+                        error.note_suspect(key);
+                    }
+                })?;
                 debug_assert!(
                     self.frame(index).holds(key),
                     "a frame keeps the page that was read into it while it is latched"

@@ -84,23 +84,14 @@ pub fn redo_around(
         broken: BTreeMap::new(),
         before: Box::new([0; PAGE_SIZE]),
     };
-    let mut last = Lsn::ZERO;
-    while last < end {
-        // Analysis has read up to `end`, so a missing record is an error and not the end.
-        let Some(record) = scan.next_record()? else {
-            return Err(scan.unreadable_or(LogError::Missing(end)).into());
-        };
-        last = record.lsn;
-        if last >= from && last <= end {
-            redo.record(&record)?;
-        }
-    }
-    let aside: Vec<Aside> = redo.broken.into_values().collect();
-    for broken in aside.iter().filter(|aside| !aside.is_stale) {
-        // Noted among the suspect pages now that no record has rebuilt it.
+    let repeated = redo.repeat(&mut scan, (from, end));
+    for broken in redo.broken.values().filter(|aside| !aside.is_stale) {
+        // Noted among the suspect pages now that no record rebuilds it.
         let key = store.key(broken.page);
         drop(store.pool().fetch(key, Sh, LatchRank::Data));
     }
+    repeated?;
+    let aside: Vec<Aside> = redo.broken.into_values().collect();
     debug_assert!(
         aside.iter().all(|aside| wanted(aside.page.file)),
         "only pages of the files that were asked for are set aside"
@@ -128,6 +119,21 @@ struct Redo<'a> {
 }
 
 impl<'a> Redo<'a> {
+    fn repeat(&mut self, scan: &mut LogScan, (from, end): (Lsn, Lsn)) -> Result<(), RecoveryError> {
+        let mut last = Lsn::ZERO;
+        while last < end {
+            // Analysis has read up to `end`, so a missing record is an error and not the end.
+            let Some(record) = scan.next_record()? else {
+                return Err(scan.unreadable_or(LogError::Missing(end)).into());
+            };
+            last = record.lsn;
+            if last >= from && last <= end {
+                self.record(&record)?;
+            }
+        }
+        Ok(())
+    }
+
     fn record(&mut self, record: &OwnedRecord) -> Result<(), RecoveryError> {
         let (view, lsn) = (record.get(), record.lsn);
         self.stats.records += 1;

@@ -91,6 +91,12 @@ impl Guarded {
             let mut files = files.unwrap_or_default().into_iter();
             is_it(&view.primary) || files.any(|file| is_it(&file.path))
         });
-        found.map(|view| format!("it is a file of the open database {}", view.name))
+        if let Some(view) = found {
+            return Some(format!("it is a file of the open database {}", view.name));
+        }
+        // Of a database that is offline or being restored.
+        let path = std::path::absolute(stream::destination(path)).ok()?;
+        let refused = instance.may_write_over(&path).err()?;
+        Some(refused.to_string())
     }
 }

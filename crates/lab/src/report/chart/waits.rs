@@ -323,6 +323,7 @@ fn change_sentence(results: &Results, time: &TimeSpent, change: &Change<'_>) -> 
     }
     if let (Some(before), Some(after)) = shares
         && (after - before).abs() < BARELY
+        && !is_for_the_wait
     {
         let (before, after) = (percent(before), percent(after));
         return Some(format!(
@@ -338,7 +339,7 @@ fn change_sentence(results: &Results, time: &TimeSpent, change: &Change<'_>) -> 
     }
     let runs = match is_for_the_wait {
         true => format!(
-            ", and runs {} s {}",
+            ", and spends {} s {} running, or in what is not accounted for",
             figure(running.abs()),
             more_or_less(running)
         ),
@@ -544,7 +545,8 @@ mod tests {
     fn a_session_that_runs_less_because_it_waits_more_is_described_by_the_wait() {
         assert_eq!(
             sentence(0.765, 0.401, 1.834),
-            "At 4 a session waits 0.165 s more in Tran Log IO than at the baseline, and runs 0.166 s less"
+            "At 4 a session waits 0.165 s more in Tran Log IO than at the baseline, and spends 0.166 s less \
+             running, or in what is not accounted for"
         );
         // Nothing makes up for what it runs less.
         assert_eq!(
