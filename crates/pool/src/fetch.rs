@@ -31,7 +31,7 @@ enum Patience {
 
 /// What becomes of a page that cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Suspects {
+pub(crate) enum Suspects {
     /// It is noted among the suspect pages.
     Note,
     /// It is not: redo may rebuild it.
@@ -70,6 +70,7 @@ impl Core {
         key: PageKey,
         mode: M,
         order: LatchRank,
+        suspects: Suspects,
     ) -> Result<PageGuard<'_, M>, PoolError> {
         rank::before_block(order);
         self.counters.add(Counter::PageLookups, 1);
@@ -77,34 +78,7 @@ impl Core {
         if let Some(index) = self.latch_resident(key, mode.latch_mode()) {
             return Ok(PageGuard::new(self, index, mode, order));
         }
-        let found = self.fetch_slow(key, mode.latch_mode(), Patience::Wait, Suspects::Note)?;
-        self.guard_of(found, key, mode, order)
-    }
-
-    /// As [`Core::fetch`], but a page that cannot be read is not noted among the suspect pages.
-    pub(crate) fn fetch_unnoted<M: Mode>(
-        &self,
-        key: PageKey,
-        mode: M,
-        order: LatchRank,
-    ) -> Result<PageGuard<'_, M>, PoolError> {
-        rank::before_block(order);
-        self.counters.add(Counter::PageLookups, 1);
-        count_logical_reads(1);
-        let found = match self.latch_resident(key, mode.latch_mode()) {
-            Some(index) => Some(index),
-            None => self.fetch_slow(key, mode.latch_mode(), Patience::Wait, Suspects::Leave)?,
-        };
-        self.guard_of(found, key, mode, order)
-    }
-
-    fn guard_of<M: Mode>(
-        &self,
-        found: Option<u32>,
-        key: PageKey,
-        mode: M,
-        order: LatchRank,
-    ) -> Result<PageGuard<'_, M>, PoolError> {
+        let found = self.fetch_slow(key, mode.latch_mode(), Patience::Wait, suspects)?;
         // With patience there is always a page or an error.
         let index = found.ok_or(PoolError::UnknownFile {
             db: key.db,

@@ -5,6 +5,7 @@ use crate::config::PoolConfig;
 use crate::core::Core;
 use crate::descriptors::BufferDescriptor;
 use crate::error::PoolError;
+use crate::fetch::Suspects;
 use crate::files::{FileState, PoolFile, Registry, WriteAhead};
 use crate::force::PageRun;
 use crate::frame::Frame;
@@ -223,7 +224,7 @@ impl Pool {
         mode: M,
         rank: LatchRank,
     ) -> Result<PageGuard<'_, M>, PoolError> {
-        self.core.fetch(key, mode, rank)
+        self.core.fetch(key, mode, rank, Suspects::Note)
     }
 
     /// [`Pool::fetch`] for redo: a page that cannot be read is not noted among the suspect pages, since a
@@ -234,7 +235,7 @@ impl Pool {
         mode: M,
         rank: LatchRank,
     ) -> Result<PageGuard<'_, M>, PoolError> {
-        self.core.fetch_unnoted(key, mode, rank)
+        self.core.fetch(key, mode, rank, Suspects::Leave)
     }
 
     /// The page, latched; `None` when its latch is held in an incompatible mode or the page is being read in.

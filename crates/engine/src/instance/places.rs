@@ -124,8 +124,8 @@ impl Instance {
         listed.map(|listed| listed.name.clone())
     }
 
-    /// Refuses a path that a backup is about to write to, if a file of a database lies there: one that is
-    /// offline or being restored, too (1834).
+    /// Refuses a path for a backup or for results, if it is that of a file of a database: open, offline or
+    /// being restored, and whether a file lies there or not (1834).
     pub fn may_write_over(&self, path: &Path) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
         let list = self.shared.list.lock();

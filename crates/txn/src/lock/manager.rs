@@ -317,7 +317,10 @@ impl LockManager {
             let request = match shard.acquire(hash, &resource, owner.core.id, target) {
                 Asked::Granted(request) => request,
                 Asked::Full => return Err(LockError::OutOfLocks),
-                Asked::Blocked(_) => return Ok(None),
+                Asked::Blocked(_) => {
+                    debug_assert!(false, "what is probed as free is granted");
+                    return Ok(None);
+                }
             };
             locks.push(Held {
                 resource,
