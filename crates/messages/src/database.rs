@@ -73,6 +73,7 @@ pub(super) const ROWS: &[MessageInfo] = messages! {
     5050 16 1 "Cannot change the properties of empty filegroup '%.*ls'. The filegroup must contain at \
         least one file.";
     5051 16 1 "Cannot have a filegroup with the name 'DEFAULT'.";
+    5052 16 1 "%ls is not permitted while a database is in the %ls state.";
     5055 16 1 "Cannot add, remove, or modify file '%.*ls'. The file is read-only.";
     5056 16 1 "Cannot add, remove, or modify a file in filegroup '%.*ls' because the filegroup is not \
         online.";

@@ -19,7 +19,7 @@ impl Instance {
     /// ALTER DATABASE ... SET EMERGENCY. Sessions must have left (3702).
     pub fn set_emergency(&self, name: &str) -> Result<Arc<Database>, EngineError> {
         let _entered = self.shared.enter();
-        let list = self.shared.list.lock();
+        let mut list = self.shared.list.lock();
         let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
         match listed.phase {
             Phase::Whole => {}
@@ -41,10 +41,8 @@ impl Instance {
             return Ok(database);
         }
         let listed = self.close_listed(&list, name)?;
-        self.log_line(&format!(
-            "Setting database option EMERGENCY to ON for database '{}'.",
-            listed.name
-        ));
+        self.note_offline(&mut list, &listed, false)?;
+        self.say_set(&listed, "EMERGENCY");
         self.open_in_emergency(&list, &listed)
     }
 

@@ -61,7 +61,7 @@ impl Instance {
         let Some(primary) = listed.paths.first() else {
             return;
         };
-        if !self.shared.config.open_databases {
+        if listed.offline || !self.shared.config.open_databases {
             self.enter(listed, primary, None, DatabaseState::Offline);
             self.enter_offline_snapshots(list, listed.id);
             return;
@@ -253,6 +253,7 @@ impl Instance {
             },
             link: Link::default(),
             absent: Absent::default(),
+            offline: false,
         };
         list.change(|all| all.push(listed.clone()))?;
         let created = opening::create(&self.shared, DatabaseId(listed.id), binding, spec, &plan);
@@ -350,6 +351,7 @@ impl Instance {
             layout: Vec::new(),
             link: Link::default(),
             absent: Absent::default(),
+            offline: false,
         };
         let database = self.open_resting(&listed, opened)?;
         list.change(|all| all.push(listed.clone()))?;
@@ -398,6 +400,7 @@ impl Instance {
             layout: Vec::new(),
             link: Link::default(),
             absent: Absent::default(),
+            offline: false,
         };
         let id = DatabaseId(listed.id);
         let database = self.open_database(id, &listed.name, primary, (&moved, true))?;
@@ -583,11 +586,40 @@ impl Instance {
         Ok(())
     }
 
-    /// ALTER DATABASE ... SET OFFLINE: a clean shutdown; it stays in the list.
+    /// ALTER DATABASE ... SET OFFLINE: a clean shutdown; it stays in the list, and closed until
+    /// [`Instance::reopen_database`], also when the instance is started again.
     pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
-        let list = self.shared.list.lock();
-        self.close_listed(&list, name)?;
+        let mut list = self.shared.list.lock();
+        let listed = self.close_listed(&list, name)?;
+        self.note_offline(&mut list, &listed, true)?;
+        if !listed.offline {
+            self.say_set(&listed, "OFFLINE");
+        }
+        Ok(())
+    }
+
+    pub(super) fn say_set(&self, listed: &Listed, option: &str) {
+        let name = &listed.name;
+        self.log_line(&format!(
+            "Setting database option {option} to ON for database '{name}'."
+        ));
+    }
+
+    /// Notes durably whether the database stays closed when the instance is started.
+    pub(super) fn note_offline(
+        &self,
+        list: &mut DatabaseList,
+        listed: &Listed,
+        offline: bool,
+    ) -> Result<(), EngineError> {
+        if listed.offline == offline {
+            return Ok(());
+        }
+        list.change(|all| {
+            let ours = all.iter_mut().filter(|d| d.id == listed.id);
+            ours.for_each(|d| d.offline = offline);
+        })?;
         Ok(())
     }
 
@@ -640,6 +672,10 @@ impl Instance {
             }
             Phase::Reverting => return Err(EngineError::refused(927, &[name.into()])),
             _ => {}
+        }
+        self.note_offline(&mut list, &listed, false)?;
+        if listed.offline {
+            self.say_set(&listed, "ONLINE");
         }
         let primary = listed.paths.first().cloned().unwrap_or_default();
         // The old handles must be gone before the files can be locked again.

@@ -301,6 +301,7 @@ impl Instance {
             layout: Vec::new(),
             link: Link::default(),
             absent: Absent::default(),
+            offline: false,
             ..old.clone()
         };
         if old.phase == Phase::ReadOnly {
@@ -347,6 +348,7 @@ fn newly_listed(spec: &RestoreSpec, id: u16) -> Listed {
             files: absent.iter().map(plan_of).collect(),
             ..Absent::default()
         },
+        offline: false,
     }
 }
 

@@ -97,6 +97,7 @@ impl Instance {
                 ..Link::default()
             },
             absent: Absent::default(),
+            offline: false,
             ..listed
         };
         list.change(|all| {

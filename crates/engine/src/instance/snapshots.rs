@@ -56,6 +56,7 @@ impl Instance {
             layout: Vec::new(),
             link: Link::default(),
             absent: Absent::default(),
+            offline: false,
         };
         list.change(|all| all.push(listed.clone()))?;
         let failure = Failure::new(&spec.name, &self.shared.error_log);

@@ -96,6 +96,8 @@ pub(crate) struct Listed {
     pub(crate) link: Link,
     /// Data files that it is opened without.
     pub(crate) absent: Absent,
+    /// SET OFFLINE has closed it: it stays closed when the instance starts.
+    pub(crate) offline: bool,
 }
 
 impl Listed {

@@ -2,6 +2,7 @@
 
 mod holds;
 mod list;
+mod list_format;
 mod listed;
 mod moved;
 mod reserved;

@@ -170,6 +170,11 @@ fn options_survive_and_a_database_in_use_is_not_dropped() {
     drop(database);
     instance.close_database("company").unwrap();
     assert_eq!(instance.database("company").unwrap_err().number(), 942);
+    // It stays so when the instance starts again.
+    instance.shut_down().unwrap();
+    drop(instance);
+    let instance = Instance::start(Arc::clone(&volume), config(Some("inst"))).unwrap();
+    assert_eq!(instance.database("company").unwrap_err().number(), 942);
     assert_eq!(instance.databases()[0].state, DatabaseState::Offline);
     let database = instance.reopen_database("company").unwrap();
     assert_eq!(database.options(), options);

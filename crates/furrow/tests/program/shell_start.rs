@@ -1,7 +1,7 @@
 //! Start options of `furrow sql`: trace flags (`-T`) and many extents in a turn (`-E`).
 
 use super::{err, furrow, out, text};
-use furrow_io::{SystemVolume, read_file};
+use furrow_io::{SystemVolume, Volume, read_file};
 use std::path::Path;
 use std::process::Output;
 
@@ -178,4 +178,37 @@ fn trace_flag_845_locks_the_pool_or_says_why_it_cannot() {
     let log = error_log(directory.path());
     let refused = log.contains("this process may lock 0 KB (ulimit -l)");
     assert!(refused || log.contains("Using locked pages"), "{log}");
+}
+
+#[test]
+fn without_its_master_an_instance_says_how_the_other_databases_are_reached() {
+    let directory = tempfile::tempdir().unwrap();
+    let create = "CREATE DATABASE d; CREATE TABLE d.dbo.t (a int); INSERT d.dbo.t VALUES (7)";
+    answer(directory.path(), &["-Q", create]);
+    let instance = directory.path().join("instance");
+    let volume = SystemVolume::new();
+    volume.remove(&instance.join("master.mdf")).unwrap();
+    let refused = sql(directory.path(), &["-Q", "SELECT 1"]);
+    assert_eq!(refused.status.code(), Some(3), "{}", err(&refused));
+    let attach = format!(
+        "CREATE DATABASE d ON (FILENAME = '{}') FOR ATTACH",
+        text(&instance.join("d.mdf"))
+    );
+    assert!(err(&refused).contains(&attach), "{}", err(&refused));
+    let other = tempfile::tempdir().unwrap();
+    let query = format!("SET NOCOUNT ON; {attach}; SELECT a FROM d.dbo.t");
+    assert_eq!(answer(other.path(), &["-Q", &query]), ["7"]);
+}
+
+#[test]
+fn a_database_that_was_taken_offline_is_offline_at_the_next_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let state = "SET NOCOUNT ON; SELECT state_desc FROM sys.databases WHERE name = 'd'";
+    answer(
+        directory.path(),
+        &["-Q", "CREATE DATABASE d; ALTER DATABASE d SET OFFLINE"],
+    );
+    assert_eq!(answer(directory.path(), &["-Q", state]), ["OFFLINE"]);
+    answer(directory.path(), &["-Q", "ALTER DATABASE d SET ONLINE"]);
+    assert_eq!(answer(directory.path(), &["-Q", state]), ["ONLINE"]);
 }

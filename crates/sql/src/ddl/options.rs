@@ -6,7 +6,7 @@
 use super::database::whole;
 use furrow_context::error::{Result, SqlError, refuse, unsupported};
 use furrow_context::run::Run;
-use furrow_engine::{Database, DatabaseState, Timeout};
+use furrow_engine::{Database, DatabaseState, DatabaseView, Timeout};
 use furrow_format::{DelayedDurability, PageVerify, RecoveryModel, UserAccess};
 use furrow_io::time::{Duration, Moment, sleep};
 use furrow_messages::Message;
@@ -98,6 +98,7 @@ impl Act<'_, '_> {
         let value = word(option);
         let (of, value) = (&*option.name, &*value);
         self.may_be_set(of)?;
+        self.refuse_restoring()?;
         match of {
             "ONLINE" => return self.online(),
             "OFFLINE" => return self.offline(),
@@ -152,6 +153,18 @@ impl Act<'_, '_> {
         };
         match fixed {
             true => refuse(5058, &[option.into(), self.name.into()]),
+            false => Ok(()),
+        }
+    }
+
+    /// 5052 for a database that is being restored.
+    fn refuse_restoring(&self) -> Result<()> {
+        let all = self.run.cx.server.instance().databases();
+        let restoring = |d: &DatabaseView| {
+            d.state == DatabaseState::Restoring && d.name.eq_ignore_ascii_case(self.name)
+        };
+        match all.iter().any(restoring) {
+            true => refuse(5052, &["ALTER DATABASE".into(), "Restoring".into()]),
             false => Ok(()),
         }
     }

@@ -128,6 +128,21 @@ fn taken(directory: &Path) -> Failure {
     Failure::new(REFUSED, text)
 }
 
+/// No session can begin. If `master` cannot be opened: what says why, and the way to the other databases.
+fn not_connected(server: &Server, error: &dyn std::fmt::Display) -> Failure {
+    let instance = server.instance();
+    let directory = match &instance.config().directory {
+        Some(directory) if instance.database("master").is_err() => directory.display().to_string(),
+        _ => return Failure::new(FAILED, error.to_string()),
+    };
+    let attach = format!("CREATE DATABASE d ON (FILENAME = '{directory}/d.mdf') FOR ATTACH");
+    let text = format!(
+        "{error}\n{directory}/ERRORLOG says why. The other databases do not need this master: attach them to \
+         a new instance, as in\n  furrow sql --instance NEW_DIR -Q \"{attach}\""
+    );
+    Failure::new(REFUSED, text)
+}
+
 /// Attaches the database of `--open`; returns its name.
 fn attach(server: &Server, path: &Path) -> Result<String, Failure> {
     let stem = path.file_stem().unwrap_or_default();
@@ -209,8 +224,7 @@ fn work(home: &Home, options: &SqlArguments) -> Result<u8, Failure> {
         false => None,
     };
     signals.listen(server, &home.passing.0)?;
-    let failed = |e: &dyn std::fmt::Display| Failure::new(FAILED, e.to_string());
-    let connection = server.connect().map_err(|e| failed(&e))?;
+    let connection = server.connect().map_err(|e| not_connected(server, &e))?;
     let (printer, output) = printer(options, server)?;
     let mut shell = Shell::new(connection, printer, signals);
     shell.ends_on_error = options.batch_abort;

@@ -1,0 +1,18 @@
+-- masked
+-- ALTER DATABASE of a database that is being restored: 5052.
+CREATE DATABASE b ON (NAME = b, FILENAME = 'b.mdf') LOG ON (NAME = b_log, FILENAME = 'b.ldf');
+BACKUP DATABASE b TO DISK = 'b.bak';
+RESTORE DATABASE b FROM DISK = 'b.bak' WITH REPLACE, NORECOVERY;
+GO
+ALTER DATABASE b SET OFFLINE;
+GO
+ALTER DATABASE b SET ONLINE;
+GO
+ALTER DATABASE b SET RECOVERY FULL;
+GO
+SELECT state_desc FROM sys.databases WHERE name = 'b';
+RESTORE DATABASE b WITH RECOVERY;
+ALTER DATABASE b SET RECOVERY FULL;
+SELECT state_desc, recovery_model_desc FROM sys.databases WHERE name = 'b';
+GO
+DROP DATABASE b;
