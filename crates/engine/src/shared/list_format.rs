@@ -1,29 +1,4 @@
-//! The bytes of the instance's list of its databases. A file:
-//!
-//! | bytes | field |
-//! |---|---|
-//! | 00-07 | magic |
-//! | 08-15 | generation |
-//! | 16-19 | bytes of the list |
-//! | 20-23 | CRC-32C of bytes 00-19 and the list |
-//! | 24-.. | the databases |
-//!
-//! A database: number u16, phase u8, binding GUID, name, count of paths u16, the paths. Phases 4 (temporary),
-//! 5 (being restored), 6 and 7 (a snapshot), 8 (being reverted): the count of files u16 after that, and of
-//! each number u16, filegroup u16, name, path, size in pages u32, largest size u32 (0 without limit), kind of
-//! growth u8 (0 none, 1 pages, 2 percent) and step u32. Phases 6, 7 and 8: then the number of another
-//! database u16, and an LSN u64. Phase 9 is 5, and then the binding GUID of the files that were
-//! backed up. Phase 10 is 9, and then the count of recovery forks u16, and of each its GUID and its first LSN
-//! u64, the present one first. A text: its length u32, and UTF-8.
-//!
-//! Phases 11 and 12 are 0 and 10 of a database with absent files. At their end: the count of these files u16,
-//! and the files; an LSN u64; source GUID, and recovery forks as above. Then 0, or 1 and of the piece that is
-//! being restored the same: files, source, forks.
-//!
-//! Phase 13 (in standby) is 10 with the path of the undo file at its end. Phase 14 is 10 with the path of an
-//! undo file that is being made or removed.
-//!
-//! The highest bit of the phase, 128, is set in a database that SET OFFLINE has closed.
+//! The bytes of the instance's list of its databases: `docs/format/instance-list.md`.
 
 use super::listed::{Absent, Link, Listed, Phase, Piece};
 use crate::files::FilePlan;

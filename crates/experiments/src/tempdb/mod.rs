@@ -6,8 +6,8 @@
 //! added beside a full one: the case in which a further file moves the hot pages and does not relieve them.
 //!
 //! # Invariants
-//! 1. Every run has an instance of its own, whose tempdb has files of the same total size. None of them
-//!    grows.
+//! 1. Every run has an instance of its own, whose tempdb has files of the same total size and a log of one
+//!    size. None of them grows.
 //! 2. The response counts tables that were created, filled and dropped. A run counts only when none is left.
 //! 3. Waits are those of the engine's views; pages of tempdb are named 2:file:page.
 //!
@@ -46,6 +46,9 @@ use std::sync::Arc;
 
 const DATABASE: &str = "tempdb";
 const POOL_BYTES: u64 = 64 << 20;
+/// Size of tempdb's log, with every layout: filling a file needs a large one, and a log that has grown is
+/// truncated less often than another run's.
+const LOG_BYTES: u64 = 128 << 20;
 /// Seconds of set-up and tear-down that are thought to go with each run.
 const ASSUMED_OVERHEAD_S: f64 = 0.5;
 /// Pages that may stay free in a file that is called full: an extent in the making and a spare one.
@@ -75,7 +78,8 @@ impl Tempdb {
     ) -> Result<(), StepError> {
         let sizes = layout.sizes(self.options.total_bytes);
         let first_bytes = sizes.first().copied().unwrap_or(0);
-        resize_first(session, first_bytes).map_err(failed)?;
+        resize(session, 1, first_bytes).map_err(failed)?;
+        resize(session, 2, LOG_BYTES).map_err(failed)?;
         if layout == Layout::Added {
             fill(session).map_err(failed)?;
         }
@@ -93,13 +97,13 @@ impl Tempdb {
     }
 }
 
-/// Gives the first file of tempdb its size, and keeps it from growing.
-fn resize_first(session: &mut dyn Session, bytes: u64) -> Result<(), TargetError> {
-    let reply =
-        session.batch("SELECT name, size FROM tempdb.sys.database_files WHERE file_id = 1;")?;
+/// Gives a file that tempdb has its size, and keeps it from growing.
+fn resize(session: &mut dyn Session, id: u32, bytes: u64) -> Result<(), TargetError> {
+    let text = format!("SELECT name, size FROM tempdb.sys.database_files WHERE file_id = {id};");
+    let reply = session.batch(&text)?;
     let (name, pages) = match reply.rows.first().map(Vec::as_slice) {
         Some([name, pages]) => (name.to_string(), pages.count()),
-        _ => return Err(TargetError::other("tempdb has no file 1")),
+        _ => return Err(TargetError::other(format!("tempdb has no file {id}"))),
     };
     if pages * 8192 < bytes {
         let text = format!(
@@ -199,7 +203,8 @@ impl Experiment for Tempdb {
             peak.1 = *bytes;
         }
         let first = peak_bytes.first().map(|(volume, _)| volume.clone());
-        peak_bytes.extend(first.map(|volume| (volume, self.target.instance_bytes())));
+        let beside = LOG_BYTES + self.target.instance_bytes();
+        peak_bytes.extend(first.map(|volume| (volume, beside)));
         let mut steps = vec![format!(
             "tempdb: {} files, {} together",
             sizes.len(),
@@ -286,6 +291,9 @@ impl Experiment for Tempdb {
              SQL Server 2016 and later does."
                 .to_owned(),
             latched::FEW_PROCESSORS.to_owned(),
+            "A bounded number of batches runs at once, four for each processor; sessions beyond that wait \
+             for their turn (THREADPOOL) and for no latch meanwhile."
+                .to_owned(),
             "The script is a batch: a procedure's temporary tables may be cached by SQL Server, and are not \
              here."
                 .to_owned(),

@@ -208,7 +208,7 @@ impl Options {
         let mut factors = vec![Factor::words(FILES, &words)];
         if self.sessions.len() > 1 {
             let sessions: Vec<u64> = self.sessions.iter().map(|&n| u64::from(n)).collect();
-            factors.push(Factor::counts(SESSIONS, &sessions));
+            factors.push(Factor::sessions(SESSIONS, &sessions));
         }
         if self.flags.len() > 1 {
             let words: Vec<&str> = self.flags.iter().map(|&flag| flag_word(flag)).collect();

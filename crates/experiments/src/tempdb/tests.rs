@@ -38,6 +38,7 @@ fn equal_files_and_an_added_one_are_compared() {
             files.find(|file| file.file_id == id).unwrap().size_bytes
         };
         // File 2 is the log.
+        assert_eq!(size(2), LOG_BYTES, "no layout has another log");
         match run.level.as_str() {
             "added" => assert_eq!(size(1), size(3), "the two files have one size"),
             "unequal" => {

@@ -50,7 +50,7 @@ pub(super) fn sections(options: &Options, results: &Results) -> Vec<Section> {
         },
         Section {
             heading: "Latches of pages".to_owned(),
-            finding: latch_finding(results),
+            finding: page_latches::finding(results),
             text: vec![
                 "PFS, GAM and SGAM pages are named database:file:page, as in \
                  sys.dm_os_waiting_tasks.".to_owned(),
@@ -225,29 +225,6 @@ fn latencies(results: &Results) -> SheetTable {
             .collect(),
         rows: rows.collect(),
     }
-}
-
-fn latch_finding(results: &Results) -> String {
-    let mean = |is_wanted: fn(&page_latches::PageLatch) -> bool| {
-        let good: Vec<&Run> = results
-            .runs
-            .iter()
-            .filter(|run| run.status.is_good())
-            .collect();
-        let sum: f64 = good
-            .iter()
-            .map(|run| page_latches::ms_a_second(run, is_wanted))
-            .sum();
-        sum / good.len().max(1) as f64
-    };
-    let (maps, rest) = (
-        mean(page_latches::is_allocation),
-        mean(|l| !page_latches::is_allocation(l)),
-    );
-    format!(
-        "All sessions together waited {maps:.1} ms in a second of load for latches of PFS, GAM and SGAM \
-         pages, {rest:.1} ms for those of other pages (means of all runs)"
-    )
 }
 
 /// What sessions asked for in the good ones of these runs together.

@@ -249,11 +249,11 @@ pub(crate) fn section(results: &Results, wanted: &[Modelled]) -> Option<Section>
 fn finding((waited, hottest): (&Level<'_>, &Level<'_>), cpus: Option<u32>) -> String {
     let busiest = &hottest.busiest;
     let here = format!(
-        "with {:.1} processors in use, all sessions together waited {:.1} ms in a second of load, {:.1}% of \
+        "with {:.1} processors in use, all sessions together waited {:.1} ms in a second of load, {} of \
          their time, for latches of PFS, GAM and SGAM pages (mean of the runs)",
         waited.busiest.processors(),
         waited.waited_ms,
-        100.0 * waited.share()
+        small_share(waited.share())
     );
     // A load that would hold the latch all the time on none of the modelled machines contends on no machine.
     let largest = PROCESSORS.last().map_or(0.0, |&n| f64::from(n));
@@ -273,11 +273,19 @@ fn finding((waited, hottest): (&Level<'_>, &Level<'_>), cpus: Option<u32>) -> St
     };
     format!(
         "{verdict} ({}). {MODEL}the busiest of these latches, of page {}{at}, would be held all the time \
-         with {} processors in use",
+         with {} processors in use, and as many more sessions (holds of up to 100 us)",
         waited.of.level,
         busiest.page,
         count(busiest.full_at().round().max(1.0) as u64)
     )
+}
+
+/// A share of the time, of which little is not nothing.
+fn small_share(share: f64) -> String {
+    match share {
+        some if some > 0.0 && some < 0.000_5 => "less than 0.1%".to_owned(),
+        share => format!("{:.1}%", 100.0 * share),
+    }
 }
 
 fn chart(levels: &[Level<'_>]) -> Chart {

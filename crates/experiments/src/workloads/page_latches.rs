@@ -2,8 +2,9 @@
 
 use crate::targets::{Session, TargetError, Value};
 use furrow_lab::report::words::figure;
-use furrow_lab::results::{LatchTotal, Results, Run, SheetTable};
+use furrow_lab::results::{LatchTotal, LevelResult, Results, Run, SheetTable};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The name of the record in `Run::extra`.
 const RECORD: &str = "page latches";
@@ -164,6 +165,13 @@ pub(crate) fn of(run: &Run) -> Vec<PageLatch> {
         .unwrap_or_default()
 }
 
+const CAPTION: &str =
+    "Waits for latches of pages in a second of load, all sessions together, means of the runs";
+/// Columns of the table.
+const MOST_COLUMNS: usize = 12;
+/// Shorter waits in a second of load are none.
+const LEAST_MS: f64 = 0.05;
+
 /// A name, with waits and milliseconds waited.
 type Sum = (String, f64, f64);
 
@@ -198,7 +206,8 @@ pub(crate) fn table(results: &Results) -> SheetTable {
         levels.push((level.level.clone(), is_measured.then_some(sums)));
     }
     names.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    names.truncate(12);
+    let left_out = names.len().saturating_sub(MOST_COLUMNS);
+    names.truncate(MOST_COLUMNS);
     let cell = |sums: &Option<Vec<Sum>>, name: &str| {
         let Some(sums) = sums else {
             return "not measured".to_owned();
@@ -215,8 +224,10 @@ pub(crate) fn table(results: &Results) -> SheetTable {
     });
     let heads = names.iter().map(|(name, _)| name.clone());
     SheetTable {
-        caption: "Waits for latches of pages in a second of load, all sessions together, means of the runs"
-            .to_owned(),
+        caption: match left_out {
+            0 => CAPTION.to_owned(),
+            more => format!("{CAPTION}; {more} columns with shorter waits are left out"),
+        },
         columns: [results.experiment.factor.plural.clone()]
             .into_iter()
             .chain(heads)
@@ -235,15 +246,67 @@ pub(crate) fn ms_a_second(run: &Run, is_wanted: impl Fn(&PageLatch) -> bool) -> 
     waited as f64 / 1e3 / run.seconds.unwrap_or(1.0).max(1e-6)
 }
 
+/// The level with the longest waits for latches of pages of such kinds, and milliseconds in a second of load.
+fn longest<'a>(
+    results: &'a Results,
+    is_wanted: &dyn Fn(&PageLatch) -> bool,
+) -> Option<(&'a str, f64)> {
+    let of_level = |level: &'a LevelResult| {
+        let waited = |run| ms_a_second(run, is_wanted);
+        let runs: Vec<f64> = results.good_runs(&level.level).map(waited).collect();
+        (
+            &*level.level,
+            runs.iter().sum::<f64>() / runs.len().max(1) as f64,
+        )
+    };
+    let levels = results.levels.iter().map(of_level);
+    levels.max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The kind of pages that sessions waited for longest; allocation pages in any case, which are the question.
+pub(crate) fn finding(results: &Results) -> String {
+    let all = "in a second of load, all together, mean of the runs";
+    let hardly = || {
+        "Sessions hardly waited for latches of PFS, GAM and SGAM pages on this machine".to_owned()
+    };
+    let allocation = longest(results, &is_allocation);
+    let allocation = allocation.filter(|(_, ms)| *ms >= LEAST_MS);
+    let kinds = results.runs.iter().flat_map(of);
+    let kinds: BTreeSet<String> = kinds.map(|latch| latch.kind).collect();
+    let others = kinds.iter().filter(|kind| !is_of_maps(kind));
+    let others =
+        others.filter_map(|kind| Some((kind, longest(results, &|latch| latch.kind == *kind)?)));
+    let other = others.max_by(|a, b| a.1.1.total_cmp(&b.1.1));
+    let other =
+        other.filter(|(_, (_, ms))| *ms >= LEAST_MS && allocation.is_none_or(|(_, a)| *ms > a));
+    match (other, allocation) {
+        (Some((kind, (level, ms))), Some((of, allocation))) => format!(
+            "Sessions waited longest for latches of {kind} pages: {ms:.1} ms with {level} {all}; for those \
+             of PFS, GAM and SGAM pages {allocation:.1} ms with {of}"
+        ),
+        (Some((kind, (level, ms))), None) => format!(
+            "{}; for those of {kind} pages {ms:.1} ms with {level} {all}",
+            hardly()
+        ),
+        (None, Some((level, ms))) => format!(
+            "Sessions waited longest for latches of PFS, GAM and SGAM pages: {ms:.1} ms with {level} {all}"
+        ),
+        (None, None) => hardly(),
+    }
+}
+
 /// Whether it is a PFS, GAM or SGAM page.
 pub(crate) fn is_allocation(latch: &PageLatch) -> bool {
-    matches!(latch.kind.as_str(), "PFS" | "GAM" | "SGAM")
+    is_of_maps(&latch.kind)
+}
+
+fn is_of_maps(kind: &str) -> bool {
+    matches!(kind, "PFS" | "GAM" | "SGAM")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use furrow_lab::results::LevelResult;
 
     fn latch(kind: &str, page: Option<(u64, u64)>, waits: u64) -> PageLatch {
         PageLatch {
@@ -305,5 +368,52 @@ mod tests {
             "no run is good"
         );
         assert!((ms_a_second(&run, is_allocation) - 2.5).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_kind_of_pages_with_the_longest_waits_is_named_and_allocation_pages_in_any_case() {
+        let said = |latches: &[PageLatch]| {
+            let mut run = Run {
+                seconds: Some(2.0),
+                level: "4".to_owned(),
+                ..Run::default()
+            };
+            keep(&mut run, latches).unwrap();
+            let level = LevelResult {
+                level: "4".to_owned(),
+                ..LevelResult::default()
+            };
+            finding(&Results {
+                runs: vec![run],
+                levels: vec![level],
+                ..Results::default()
+            })
+        };
+        let (maps, catalog) = (latch("PFS", Some((1, 1)), 8), latch("CATALOG", None, 40));
+        let both = said(&[maps.clone(), catalog.clone()]);
+        assert!(
+            both.starts_with(
+                "Sessions waited longest for latches of CATALOG pages: 20.0 ms with 4"
+            )
+        );
+        assert!(
+            both.ends_with("for those of PFS, GAM and SGAM pages 4.0 ms with 4"),
+            "{both}"
+        );
+        let alone = said(&[maps]);
+        assert!(
+            alone.contains("latches of PFS, GAM and SGAM pages: 4.0 ms with 4"),
+            "{alone}"
+        );
+        let other = said(&[catalog]);
+        assert!(
+            other.starts_with("Sessions hardly waited for latches of PFS"),
+            "{other}"
+        );
+        assert!(
+            other.contains("for those of CATALOG pages 20.0 ms with 4"),
+            "{other}"
+        );
+        assert!(said(&[]).starts_with("Sessions hardly waited"));
     }
 }

@@ -2,6 +2,7 @@
 //! another process has.
 
 use super::{err, furrow, out, run, text};
+use furrow_io::{SystemVolume, read_file};
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -18,14 +19,20 @@ struct Terminal {
 impl Terminal {
     /// `None` where the machine has no `script`.
     fn open(instance: &Path) -> Option<Terminal> {
-        let shell = env!("CARGO_BIN_EXE_furrow");
         // A `sh` that waits for its program gets the Ctrl-C, too, and dash then ends by it with 130.
-        let line = format!(
-            "exec '{shell}' sql --pool 8MB --instance '{}'",
-            text(instance)
-        );
+        Terminal::of(&format!("exec {}", Terminal::shell(instance)))
+    }
+
+    /// The command of a shell in this instance.
+    fn shell(instance: &Path) -> String {
+        let shell = env!("CARGO_BIN_EXE_furrow");
+        format!("'{shell}' sql --pool 8MB --instance '{}'", text(instance))
+    }
+
+    /// A terminal where this line of `sh` runs.
+    fn of(line: &str) -> Option<Terminal> {
         let started = Command::new("script")
-            .args(["--quiet", "--return", "--command", &line, "/dev/null"])
+            .args(["--quiet", "--return", "--command", line, "/dev/null"])
             .env("TERM", "xterm")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -207,4 +214,30 @@ fn a_pool_too_small_to_work_with_is_refused() {
         assert_eq!(refused.status.code(), Some(2));
         assert!(err(&refused).contains("4MB at least"), "{}", err(&refused));
     }
+}
+
+#[test]
+fn a_signal_at_the_prompt_leaves_the_terminal_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let instance = directory.path().join("instance");
+    let line = format!(
+        "{}; echo ended with $?; stty -a",
+        Terminal::shell(&instance)
+    );
+    let Some(mut terminal) = Terminal::of(&line) else {
+        eprintln!("this machine has no `script`: not tried");
+        return;
+    };
+    terminal.wait_for("1> ");
+    let log = read_file(&SystemVolume::new(), &instance.join("ERRORLOG")).unwrap();
+    let log = String::from_utf8(log).unwrap();
+    let (_, id) = log.rsplit_once("Server process ID is ").unwrap();
+    let (id, _) = id.split_once('.').unwrap();
+    let sent = Command::new("kill").args(["-TERM", id]).status().unwrap();
+    assert!(sent.success());
+    terminal.wait_for("ended with 130");
+    // A minus before the word would say that lines are not edited.
+    terminal.wait_for(" icanon");
+    terminal.wait_for(" echo ");
+    terminal.child.wait().unwrap();
 }

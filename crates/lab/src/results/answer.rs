@@ -60,6 +60,9 @@ pub struct Answer {
     /// Text that undoes it.
     #[serde(default)]
     pub undo: String,
+    /// Levels were compared under the same load alone: sessions are counted, and something else varies.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_under_load: bool,
     /// What to do next, one command, where the runs do not give an answer.
     #[serde(default)]
     pub next_step: Option<String>,
@@ -104,7 +107,7 @@ pub struct Attribution {
     #[serde(default)]
     pub share: Option<f64>,
     /// One sentence where the cause is in no category of waits, so that it has no share of the change, or
-    /// where the waits of these runs cannot contain it.
+    /// where the waits of these runs cannot contain it; with `fills`, why no cause is sought.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
     /// What speaks for it, one sentence each.

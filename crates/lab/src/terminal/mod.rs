@@ -274,7 +274,7 @@ fn waits(results: &Results, style: Style) -> Vec<String> {
         .collect();
     let mut heads = vec![("share of the time", Align::Left)];
     heads.extend(names.iter().map(|name| (name.as_str(), Align::Right)));
-    heads.push(("mean wait", Align::Right));
+    heads.push(("mean, all", Align::Right));
     let mut table = Table::new(&heads);
     let mut row = |name: &str, waited_s: &dyn Fn(usize) -> f64, mean: String| {
         let mut cells = vec![plain(name)];
@@ -311,7 +311,8 @@ pub(crate) fn balance(results: &Results) -> String {
         }
         Spread::Ratio(ratio) => {
             format!(
-                "balance: the most written file got {} times the least written one",
+                "balance: at {} the most written file got {} times the least written one",
+                level_name(&results.experiment, &worst.level),
                 figure(ratio)
             )
         }
@@ -327,6 +328,7 @@ fn cause(results: &Results) -> String {
     let why = &results.attribution;
     let reason = match (results.answer.badge.has_verdict(), &why.fills) {
         (false, _) => Some("these runs give no verdict"),
+        (true, Some(_)) if !why.summary.is_empty() => Some(&*why.summary),
         (true, Some(_)) => Some("no level was compared with the baseline"),
         (true, None) => None,
     };

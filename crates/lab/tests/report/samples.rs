@@ -47,6 +47,7 @@ pub(crate) fn conclusive() -> Results {
     };
     let mut results = build(&recipe);
     results.answer = Answer {
+        is_under_load: false,
         badge: Badge::Conclusive,
         sentence: sentence(&results, "4", "8"),
         detail: "Sixteen files cost three times the checkpoint writes of four and give nothing back.".into(),

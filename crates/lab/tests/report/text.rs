@@ -154,5 +154,5 @@ fn waits_are_shares_of_the_time_and_a_level_without_runs_has_no_column() {
     assert!(all.contains(" 2.0%"), "{all}");
     results.runs.retain(|run| run.level == "1");
     let (head, _) = share(&results);
-    assert_eq!(head, "share of the time  1 data file  mean wait");
+    assert_eq!(head, "share of the time  1 data file  mean, all");
 }

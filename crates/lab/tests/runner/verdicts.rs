@@ -558,3 +558,39 @@ fn neighbours_are_called_alike_where_they_are_and_not_where_they_are_not() {
     assert!(independent <= 4, "{independent} of 20 of independent runs");
     assert_eq!(contrary, 0, "neighbours that differ are not alike");
 }
+
+#[test]
+fn levels_are_compared_under_the_same_load_and_not_with_fewer_sessions() {
+    // Files, then users. Eight users do more in any case; only in the second experiment do files count.
+    let alike = vec![100.0, 60.0, 100.0, 60.0];
+    let better = vec![100.0, 60.0, 100.0, 50.0];
+    let worse = vec![100.0, 60.0, 125.0, 60.0];
+    for (truth, recommended, said) in [
+        (
+            alike,
+            "1 / 1",
+            "no level is better than files 1 by more than 2%",
+        ),
+        (better, "2 / 8", "files 2 is 16.7% faster than files 1 at 8"),
+        (worse, "1 / 1", "files 2 is 25.0% slower than files 1 at 1"),
+    ] {
+        let mut experiment = Synthetic::published(0.0001, 3);
+        experiment.files = vec![1, 2];
+        experiment.truth = truth;
+        let mut plan = experiment.plan();
+        plan.factors.push(Factor::sessions("users", &[1, 8]));
+        plan.baseline.push("1".to_owned());
+        let (_, results) = run_all(&mut experiment, plan).unwrap();
+        let answer = &results.answer;
+        let named = answer.recommended.as_deref();
+        assert_eq!(named, Some(recommended), "{answer:?}");
+        let begin = "With the same number of sessions ";
+        assert!(answer.sentence.starts_with(begin), "{answer:?}");
+        assert!(answer.sentence.contains(said), "{answer:?}");
+        let load = "; against 1 / 1: 1 / 8 40.0% faster";
+        assert!(answer.sentence.contains(load), "{answer:?}");
+        assert!(!answer.sentence.contains("2 / "), "{answer:?}");
+        let curve = &results.sections[0].charts[0];
+        assert_eq!(curve.x, "users");
+    }
+}

@@ -6,6 +6,7 @@
 
 use super::Passing;
 use crate::cli::{FAILED, Failure, INTERRUPTED};
+use furrow_io::TerminalModes;
 use furrow_sql::{Cancel, Connection, Server};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use tempfile::TempDir;
@@ -64,11 +65,18 @@ impl Signals {
     pub(super) fn listen(&self, server: &Arc<Server>, passing: &Passing) -> Result<(), Failure> {
         let signals = self.clone();
         let (server, passing) = (Arc::downgrade(server), Arc::downgrade(passing));
-        ctrlc::set_handler(move || signals.arrived(&server, &passing))
+        let modes = TerminalModes::now();
+        let put_back = move || modes.iter().for_each(TerminalModes::put_back);
+        ctrlc::set_handler(move || signals.arrived(&server, &passing, &put_back))
             .map_err(|e| Failure::new(FAILED, format!("cannot listen for Ctrl-C: {e}")))
     }
 
-    fn arrived(&self, server: &Weak<Server>, passing: &Weak<Mutex<Option<TempDir>>>) {
+    fn arrived(
+        &self,
+        server: &Weak<Server>,
+        passing: &Weak<Mutex<Option<TempDir>>>,
+        put_back: &dyn Fn(),
+    ) {
         let mut state = self.state();
         let Some(connection) = state.idle.take() else {
             state.interrupted = true;
@@ -89,6 +97,8 @@ impl Signals {
             drop(directory.take());
         }
         furrow_io::remove_unpublished();
+        // The editor reads keys one by one, without echo, and is not asked to end.
+        put_back();
         // The locks stay held: the program's other exit path waits for this one.
         std::process::exit(i32::from(INTERRUPTED))
     }

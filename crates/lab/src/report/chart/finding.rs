@@ -101,6 +101,7 @@ fn without_knee(results: &Results, baseline: &LevelResult) -> String {
     let leader = leader.and_then(|best| results.level(best));
     let is_better = |level: &LevelResult| is_shown_to_be_better(results, level);
     match (leader, recommended) {
+        _ if results.answer.is_under_load => under_load(results, leader),
         (Some(leader), _) if baseline.n == 0 => format!(
             "{} leads; {} has no good run",
             name(&leader.level),
@@ -120,6 +121,21 @@ fn without_knee(results: &Results, baseline: &LevelResult) -> String {
         ),
         (None, Some(_)) => none_shown(results, baseline),
         (None, None) => nothing_named(results, baseline),
+    }
+}
+
+/// Of levels that are compared under the same load alone.
+fn under_load(results: &Results, leader: Option<&LevelResult>) -> String {
+    match (leader, results.answer.recommended.is_some()) {
+        (Some(leader), _) => format!(
+            "{} is shown to be better than the first level under the same load",
+            level_name(&results.experiment, &leader.level)
+        ),
+        (None, true) => format!(
+            "No level is better by more than {} than the first one under the same load",
+            round_percent(results.plan.delta)
+        ),
+        (None, false) => "No level is named: they are compared under the same load".to_owned(),
     }
 }
 
@@ -147,7 +163,11 @@ fn none_shown(results: &Results, baseline: &LevelResult) -> String {
 
 fn nothing_named(results: &Results, baseline: &LevelResult) -> String {
     let delta = results.plan.delta;
+    let is_better = |level: &LevelResult| is_shown_to_be_better(results, level);
     if results.levels.iter().any(|l| l.is_shown_to_differ(delta)) {
+        if !results.levels.iter().any(is_better) {
+            return none_shown(results, baseline);
+        }
         let what = match results.knee {
             Some(_) => "knee",
             None => "level",
@@ -339,7 +359,7 @@ mod tests {
         ]);
         assert_eq!(
             title(open, None, None),
-            "Some levels differ from the baseline, but no level can be named"
+            "No level is shown to be better than 1 / a by more than 2%"
         );
     }
 
@@ -432,7 +452,7 @@ mod tests {
         );
         assert_eq!(
             title(levels(), None, Some(None)),
-            "Some levels differ from the baseline, but no knee can be named"
+            "No level is shown to be better than 1 file by more than 2%"
         );
     }
 }

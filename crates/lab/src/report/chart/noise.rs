@@ -195,6 +195,10 @@ pub(in crate::report) fn run_order(results: &Results) -> Markup {
     }
     let finding = match results.noise.drift {
         None => "Runs in the order in which they ran".to_owned(),
+        Some(drift) if results.plan.blocks_done < 5 => format!(
+            "Too few blocks to show a drift: {}",
+            words::drift(&drift, results.span_s())
+        ),
         Some(drift) if drift.interval.contains(0.0) => {
             format!("No drift shown: {}", words::drift(&drift, results.span_s()))
         }

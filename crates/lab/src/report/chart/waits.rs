@@ -360,7 +360,7 @@ fn changes(results: &Results, time: &TimeSpent) -> Markup {
         .categories
         .iter()
         .map(String::as_str)
-        .chain(["running", "elapsed time"])
+        .chain(["running or not accounted for", "elapsed time"])
         .collect();
     let drawn = visible_rows(&list, &rows);
     let hidden = rows.len() - drawn.len();
@@ -491,7 +491,7 @@ fn types_table(results: &Results, time: &TimeSpent) -> Markup {
             thead { tr {
                 th scope="col" { "wait type" } th scope="col" class="words" { "category" }
                 @for level in &levels { th scope="col" { (level) } }
-                th scope="col" { "mean wait" } th scope="col" { "signal part" }
+                th scope="col" { "mean wait, all levels" } th scope="col" { "signal part" }
             } }
             tbody { @for row in time.types.iter().take(12) { tr {
                 th scope="row" class="code" { (row.wait_type) }

@@ -120,7 +120,12 @@ fn not_sought(results: &Results) -> Option<String> {
     if !results.runs.iter().any(Run::has_read_waits) {
         return Some("Waits were not measured in these runs, so no cause can be named.".to_owned());
     }
+    let why = &results.attribution;
     match results.comparability() {
+        Comparability::Compared if why.fills.is_some() && !why.summary.is_empty() => Some(format!(
+            "No cause of a difference is sought, because {}.",
+            why.summary
+        )),
         Comparability::Compared => None,
         _ => Some(format!(
             "No level was compared with {baseline}, so no cause of a difference is sought."

@@ -27,6 +27,10 @@ use crate::results::{Answer, Attribution, Confidence, LevelResult, Run, has_thin
 use budget::{Basis, Budget};
 use cause::{changed, hold_against, unchanged};
 
+/// Why no cause is sought where only levels with other numbers of sessions were compared.
+const OTHER_SESSIONS: &str = "the levels have other numbers of sessions: with more of them a piece of work \
+    takes longer, whatever they wait for";
+
 /// The cause of a difference, or what filled the time where none is to be explained.
 pub(super) fn attribute(
     facts: &Facts<'_>,
@@ -39,7 +43,11 @@ pub(super) fn attribute(
     if !runs.any(Run::has_read_waits) {
         return Attribution::default();
     }
-    let levels = judged.iter().map(|j| &j.result);
+    let basis = Basis::of(facts);
+    let alike = judged
+        .iter()
+        .filter(|j| basis == Basis::Worker || has_its_sessions(facts, j.cell));
+    let levels = alike.map(|j| &j.result);
     let recommended = answer.recommended.as_deref();
     let explained = LevelResult::to_explain(levels, recommended, facts.plan.delta);
     let place = |level: &LevelResult| facts.keys.iter().position(|key| *key == level.level);
@@ -48,6 +56,12 @@ pub(super) fn attribute(
     match explained.and_then(|level| Some((place(level)?, level))) {
         Some(explained) => explain(facts, explained, analysis),
         None => Attribution {
+            summary: match answer.badge.has_verdict()
+                && judged.iter().any(|j| j.comparison.is_some())
+            {
+                true => OTHER_SESSIONS.to_owned(),
+                false => String::new(),
+            },
             fills: Some(fills::of(facts, answer.badge)),
             ..Attribution::default()
         },
@@ -83,7 +97,7 @@ fn explain(
         return found;
     }
     let loss = explained.ratio.map(|ratio| facts.loss(ratio.ln()));
-    if !follows(loss, basis, (&runs, change)) {
+    if loss.is_some_and(|loss| loss * change <= 0.0) {
         return contrary((&base, &level), names, basis);
     }
     let cpus = analysis.environment.cpu_count.unwrap_or(1);
@@ -119,7 +133,6 @@ fn explain(
         hold_against(&mut found, ceiling.as_ref());
     }
     name_closer(&mut found, slower, faster);
-    found.evidence_against.extend(more_sessions(loss, change));
     let possible = outside::possible_neighbour(&runs, change, cpus, names);
     found.evidence_against.extend(possible);
     found
@@ -137,13 +150,11 @@ fn no_blocks(names: (&str, &str)) -> Attribution {
     }
 }
 
-/// What is held against a cause where more sessions together did more, although each piece of work took
-/// longer.
-fn more_sessions(loss: Option<f64>, change: f64) -> Option<String> {
-    let text = "the levels have different numbers of sessions: this is why a piece of work takes longer, not \
-                why more of them are done at a time";
-    loss.is_some_and(|loss| loss < 0.0 && change > 0.0)
-        .then(|| text.to_owned())
+/// Whether a level has as many sessions as the baseline. With more of them a piece of work takes longer,
+/// because more are under way, whatever they wait for.
+fn has_its_sessions(facts: &Facts<'_>, cell: usize) -> bool {
+    let workers = |cell: usize| facts.good(cell).first().map(|run| run.workers);
+    workers(cell) == workers(facts.baseline)
 }
 
 /// Runs of the baseline, and of a level.
@@ -188,16 +199,6 @@ fn note_blocks(found: &mut Attribution, blocks: Option<usize>) {
     }
 }
 
-/// Whether the time of these runs changed in the direction of the loss that the table of levels shows. With
-/// other numbers of sessions a piece of work may take longer although more of them are done: there the
-/// directions are not compared.
-fn follows(loss: Option<f64>, basis: Basis, (runs, change): (&Pair<'_>, f64)) -> bool {
-    let mut workers = runs.0.iter().chain(&runs.1).map(|run| run.workers);
-    let first = workers.next();
-    let is_comparable = basis == Basis::Worker || workers.all(|workers| Some(workers) == first);
-    !is_comparable || loss.is_none_or(|loss| loss * change > 0.0)
-}
-
 /// No cause, where the time of the runs changed the other way than the table shows.
 fn contrary((base, level): (&Budget, &Budget), names: (&str, &str), basis: Basis) -> Attribution {
     let (unit, _, whole) = basis.words();
@@ -231,23 +232,6 @@ mod tests {
 
     #[test]
     fn a_time_that_changes_the_other_way_than_the_table_has_no_cause() {
-        let of = |workers| Run {
-            workers,
-            ..Run::default()
-        };
-        let (one, four) = (of(1), of(4));
-        let (alike, others) = ((vec![&one], vec![&one]), (vec![&one], vec![&four]));
-        for (basis, runs, loss, wanted) in [
-            (Basis::Worker, &alike, Some(-0.1), false),
-            (Basis::Worker, &alike, Some(0.1), true),
-            (Basis::Worker, &others, Some(-0.1), false),
-            (Basis::Piece, &alike, Some(-0.1), false),
-            // Four sessions do more, and each piece takes longer.
-            (Basis::Piece, &others, Some(-0.1), true),
-            (Basis::Worker, &alike, None, true),
-        ] {
-            assert_eq!(follows(loss, basis, (runs, 1.2)), wanted, "{loss:?}");
-        }
         let budget = |elapsed| Budget {
             seconds: [("Tran Log IO".to_owned(), elapsed)].into(),
             elapsed,
@@ -257,16 +241,6 @@ mod tests {
         assert_eq!(found.confidence, Confidence::Unknown);
         let text = "the elapsed time: 10.0 s at 1, 11.2 s at 8 in these blocks";
         assert_eq!(found.evidence_against, [text]);
-    }
-
-    #[test]
-    fn the_cause_of_longer_pieces_is_not_that_of_more_of_them() {
-        // 32 users do 4.9 times as much as one, and each of their transactions takes 52 ms longer.
-        let text = more_sessions(Some(-4.9_f64.ln()), 52.4).unwrap();
-        assert!(text.contains("not why more of them are done"), "{text}");
-        assert_eq!(more_sessions(Some(0.1), 52.4), None);
-        assert_eq!(more_sessions(Some(-0.1), -1.0), None);
-        assert_eq!(more_sessions(None, 52.4), None);
     }
 
     #[test]

@@ -1,19 +1,23 @@
-//! Two factors: a curve along the first one for each level of the others.
+//! Two factors: a curve along one of them for each level of the others.
 //!
-//! Where the first factor is a number and another one varies too, every level of the others is a curve. Along
-//! each curve its points are compared with its first; at each point the curves are compared with the first
-//! curve. A comparison with the baseline is one of the table of levels, and has the interval that it has
-//! there: with two intervals, one could hold "no difference" and the other one not. The intervals of all
-//! others hold together (Bonferroni on the additive model). Where the first factor counts sessions, the
-//! universal scalability law is fitted to each curve, with intervals over resampled blocks. Those intervals,
-//! and those of the means in the chart, hold each for itself.
+//! The curves run along the factor that counts sessions, or else along the first one if its levels are
+//! numbers; every level of the others is a curve. Along each curve its points are compared with its first; at
+//! each point the curves are compared with the first curve. Where the curves run along sessions, the latter
+//! comparisons are the answer: how many users there are is not chosen.
+//!
+//! A comparison with the baseline is one of the table of levels, and has the interval that it has there: with
+//! two intervals, one could hold "no difference" and the other one not. The intervals of all others hold
+//! together (Bonferroni on the additive model). Along sessions the universal scalability law is fitted to
+//! each curve, with intervals over resampled blocks. Those intervals, and those of the means in the chart,
+//! hold each for itself.
 
 use super::facts::Facts;
+use super::levels::Judged;
 use crate::design::{Cell, Factor};
 use crate::report::words::{change, change_range, figure};
 use crate::results::{
-    ALONG, Better, Bounds, Chart, Curve, LevelResult, Panel, Point, Run, SHOWN, Section,
-    SheetTable, Verdict, has_think_times,
+    ALONG, Better, Bounds, Chart, Curve, Panel, Point, Run, SHOWN, Section, SheetTable, Verdict,
+    has_think_times,
 };
 use furrow_stats::special::t_quantile;
 use furrow_stats::{Stream, fit_usl, mean, quantile};
@@ -28,25 +32,36 @@ struct Line {
     cells: Vec<(f64, usize)>,
 }
 
-/// The curves of a plan with two factors or more; none where the first one is no number.
+/// The place of the factor that the curves run along.
+fn axis(factors: &[Factor]) -> usize {
+    let counts_sessions = |factor: &Factor| factor.is_concurrency && factor.levels.len() > 1;
+    factors.iter().position(counts_sessions).unwrap_or(0)
+}
+
+/// The curves of a plan with two factors or more; none where the levels along them are no numbers.
 fn lines(facts: &Facts<'_>) -> Option<Vec<Line>> {
-    let factors = &facts.plan.factors;
-    let first = factors.first()?;
-    let others = factors[1..].iter().filter(|factor| factor.levels.len() > 1);
+    let axis = axis(&facts.plan.factors);
+    let mut others = facts.plan.factors.clone();
+    if others.is_empty() {
+        return None;
+    }
+    let along = others.remove(axis);
+    let varied = others.iter().filter(|factor| factor.levels.len() > 1);
     // A single curve gets a section if its levels count sessions: the law is fitted to it.
-    if first.levels.len() < 2 || (others.count() == 0 && !first.is_concurrency) {
+    if along.levels.len() < 2 || (varied.count() == 0 && !along.is_concurrency) {
         return None;
     }
     let mut lines: Vec<Line> = Vec::new();
     for cell in facts.plan.cells() {
-        let value = cell.settings.first()?.1.value?;
+        let mut settings = cell.settings.clone();
+        let value = settings.remove(axis).1.value?;
         let rest = Cell {
             index: cell.index,
-            settings: cell.settings[1..].to_vec(),
+            settings,
         };
-        let name = match factors.len() {
-            1 => "all".to_owned(),
-            _ => curve_name(&rest, &factors[1..]),
+        let name = match others.len() {
+            0 => "all".to_owned(),
+            _ => curve_name(&rest, &others),
         };
         match lines.iter_mut().find(|line| line.name == name) {
             Some(line) => line.cells.push((value, cell.index)),
@@ -69,30 +84,57 @@ fn curve_name(rest: &Cell, factors: &[Factor]) -> String {
     }
 }
 
-/// The section of the curves; empty for plans with one factor and where too little was measured.
-pub(super) fn sections(facts: &Facts<'_>, levels: &[LevelResult]) -> Vec<Section> {
-    let Some(lines) = lines(facts) else {
-        return Vec::new();
-    };
-    if facts.model.is_none() {
-        return Vec::new();
-    }
-    let pairs = pairs(&lines);
-    let others = pairs.iter().filter(|pair| !pair.has(facts.baseline));
-    let others = others.count();
-    let compared: Vec<Compared> = pairs
-        .into_iter()
-        .filter_map(|pair| match pair.has(facts.baseline) {
-            true => of_the_table(facts, pair, levels),
+/// The curves of a plan, with their comparisons.
+pub(super) struct Curves {
+    lines: Vec<Line>,
+    compared: Vec<Compared>,
+    counts_sessions: bool,
+}
+
+impl Curves {
+    /// `None` for plans with one factor and where too little was measured.
+    pub(super) fn of(facts: &Facts<'_>, judged: &[Judged]) -> Option<Curves> {
+        let lines = lines(facts)?;
+        facts.model.as_ref()?;
+        let pairs = pairs(&lines);
+        let others = pairs.iter().filter(|pair| !pair.has(facts.baseline));
+        let others = others.count();
+        let of = |pair: Pair| match pair.has(facts.baseline) {
+            true => of_the_table(facts, pair, judged),
             false => compare(facts, pair, others),
+        };
+        Some(Curves {
+            compared: pairs.into_iter().filter_map(of).collect(),
+            counts_sessions: facts.plan.factors[axis(&facts.plan.factors)].is_concurrency,
+            lines,
         })
-        .collect();
-    let chart = chart(facts, &lines, &compared);
-    let mut tables = vec![table(ALONG, &compared, true)];
+    }
+
+    /// What the answer compares, where the curves run along sessions: each curve that does the same work with
+    /// the first one at the same number of sessions.
+    pub(super) fn rivals(&self, facts: &Facts<'_>) -> Option<Vec<&Compared>> {
+        let all = self.compared.iter().filter(|c| !c.pair.is_along);
+        let all = all.filter(|c| facts.may_win(c.pair.cells.0));
+        let all: Vec<&Compared> = all.collect();
+        (self.counts_sessions && !all.is_empty()).then_some(all)
+    }
+}
+
+/// The section of the curves.
+pub(super) fn section(facts: &Facts<'_>, curves: &Curves) -> Section {
+    let Curves {
+        lines,
+        compared,
+        counts_sessions,
+    } = curves;
+    let others = compared.iter().filter(|c| !c.pair.has(facts.baseline));
+    let others = others.count();
+    let chart = chart(facts, lines, compared);
+    let mut tables = vec![table(ALONG, compared, true)];
     if lines.len() > 1 {
         tables.push(table(
             "Between the curves, against the first curve at the same point",
-            &compared,
+            compared,
             false,
         ));
     }
@@ -105,7 +147,7 @@ pub(super) fn sections(facts: &Facts<'_>, levels: &[LevelResult]) -> Vec<Section
         );
     }
     text.push("The interval of each mean in the chart holds for itself.".to_owned());
-    if facts.plan.factors[0].is_concurrency {
+    if *counts_sessions {
         match is_offered(facts) {
             true => text.push(
                 "No scalability law is fitted: with a rate, keying and think times, or a latency as the \
@@ -113,33 +155,41 @@ pub(super) fn sections(facts: &Facts<'_>, levels: &[LevelResult]) -> Vec<Section
                  what was offered, not what the sessions can do."
                     .to_owned(),
             ),
-            false => {
-                text.push("Each interval of the scalability law holds for itself.".to_owned());
-                tables.push(scalability(facts, &lines));
-            }
+            false => match scalability(facts, lines) {
+                Some(law) => {
+                    text.push("Each interval of the scalability law holds for itself.".to_owned());
+                    tables.push(law);
+                }
+                None => text.push("The scalability law fits the points of no curve.".to_owned()),
+            },
         }
     }
-    vec![Section {
+    Section {
         heading: "Curves".to_owned(),
         finding: chart.finding.clone(),
         text,
         charts: vec![chart],
         tables,
-    }]
+    }
 }
 
 /// Two cells to be compared: (name, point, cell, other cell, whether both are on one curve).
-struct Pair {
-    curve: String,
+pub(super) struct Pair {
+    pub(super) curve: String,
     point: f64,
-    against: String,
-    cells: (usize, usize),
+    pub(super) against: String,
+    pub(super) cells: (usize, usize),
     is_along: bool,
 }
 
 impl Pair {
     fn has(&self, cell: usize) -> bool {
         self.cells.0 == cell || self.cells.1 == cell
+    }
+
+    /// The level at which it is, as it was typed.
+    pub(super) fn at(&self) -> String {
+        level(self.point)
     }
 }
 
@@ -182,20 +232,20 @@ fn critical(comparisons: usize, nu: f64) -> f64 {
 }
 
 /// A comparison with its interval, as logarithms.
-struct Compared {
-    pair: Pair,
-    value: f64,
-    interval: (f64, f64),
+pub(super) struct Compared {
+    pub(super) pair: Pair,
+    pub(super) value: f64,
+    pub(super) interval: (f64, f64),
     /// Whether a difference is shown.
-    is_shown: bool,
+    pub(super) is_shown: bool,
 }
 
 /// A comparison with the baseline, as the table of levels has it. Its verdict also takes back a difference
 /// that the medians contradict.
-fn of_the_table(facts: &Facts<'_>, pair: Pair, levels: &[LevelResult]) -> Option<Compared> {
+fn of_the_table(facts: &Facts<'_>, pair: Pair, judged: &[Judged]) -> Option<Compared> {
     let (cell, other) = pair.cells;
     let is_turned = cell == facts.baseline;
-    let level = levels.get(if is_turned { other } else { cell })?;
+    let level = &judged.get(if is_turned { other } else { cell })?.result;
     let (value, interval) = (level.ratio?.ln(), level.interval?);
     let (low, high) = (interval.low.ln(), interval.high.ln());
     let verdict = level.verdict;
@@ -247,8 +297,8 @@ fn level(value: f64) -> String {
 }
 
 fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
-    let first = facts.plan.factors.first();
-    let name = first.map_or("", |factor| factor.name.as_str());
+    let along = facts.plan.factors.get(axis(&facts.plan.factors));
+    let name = along.map_or("", |factor| factor.name.as_str());
     let curve = |line: &Line| {
         let point = |&(x, cell): &(f64, usize)| {
             let result = super::levels::adjusted_mean(facts, cell, facts.good(cell).len());
@@ -311,7 +361,7 @@ fn table(caption: &str, compared: &[Compared], is_along: bool) -> SheetTable {
         let (low, high) = (c.interval.0.exp(), c.interval.1.exp());
         vec![
             c.pair.curve.clone(),
-            level(c.pair.point),
+            c.pair.at(),
             c.pair.against.clone(),
             change(c.value.exp()),
             change_range(low, high),
@@ -342,16 +392,18 @@ fn is_offered(facts: &Facts<'_>) -> bool {
     is_latency || has_think_times(&facts.plan.settings) || facts.runs.iter().any(Run::is_open)
 }
 
-/// The scalability law for each curve.
-fn scalability(facts: &Facts<'_>, lines: &[Line]) -> SheetTable {
-    SheetTable {
+/// The scalability law for each curve; `None` where it fits none.
+fn scalability(facts: &Facts<'_>, lines: &[Line]) -> Option<SheetTable> {
+    let blocks: Vec<u32> = (1..=facts.plan.blocks).collect();
+    let fits = |line: &Line| fit_usl(&means(facts, line, &blocks)).is_ok();
+    lines.iter().any(fits).then(|| SheetTable {
         caption: "Universal scalability law: contention and coherence, with intervals over resampled blocks"
             .to_owned(),
-        columns: ["curve", "of one", "contention", "coherence", "peak at"]
+        columns: ["curve", "rate of one session", "contention", "coherence", "peak at"]
             .map(str::to_owned)
             .to_vec(),
         rows: lines.iter().map(|line| law(facts, line)).collect(),
-    }
+    })
 }
 
 fn law(facts: &Facts<'_>, line: &Line) -> Vec<String> {

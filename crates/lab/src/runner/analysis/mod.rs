@@ -59,8 +59,14 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
     if let Some(found) = &found {
         found.fill(&facts, &mut judged);
     }
-    let ladder = answer::find_knee(&facts);
-    let (answer, knee) = answer::answer(&facts, &judged, ladder, found.as_ref(), analysis);
+    let curves = match &found {
+        Some(_) => None,
+        None => curves::Curves::of(&facts, &judged),
+    };
+    let (answer, knee) = match &found {
+        Some(found) => (answer::of_search(&facts, &judged, found, analysis), None),
+        None => answer::answer(&facts, &judged, curves.as_ref(), analysis),
+    };
     let attribution = attribution::attribute(&facts, &judged, &answer, analysis);
     let badge = answer.badge;
     let seconds = (history.last_us - history.started_us) as f64 / 1e6 - history.paused_s;
@@ -85,9 +91,10 @@ pub fn analyse(analysis: &Analysis<'_>) -> Results {
         ..Results::default()
     };
     results.warnings = warnings::of(&facts, analysis.environment.cpu_count);
-    let own_sections = match &found {
-        Some(found) => vec![found.section(&facts)],
-        None => curves::sections(&facts, &results.levels),
+    let own_sections = match (&found, &curves) {
+        (Some(found), _) => vec![found.section(&facts)],
+        (None, Some(curves)) => vec![curves::section(&facts, curves)],
+        (None, None) => Vec::new(),
     };
     results.runs = facts.runs;
     let own_warnings = analysis.experiment.warnings(&results);

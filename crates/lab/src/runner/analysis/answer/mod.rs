@@ -5,10 +5,14 @@
 //! than the baseline appears in the sentence and is not recommended, because a smaller one may do as well.
 //! A level is also named only where the table of levels decides how it compares with the baseline, by means
 //! and by medians. Nothing is recommended where the baseline differs from itself or too little was run.
+//! Where sessions are counted and something else varies, levels are compared under the same load alone
+//! (`under_load`).
 
 mod sentences;
+mod under_load;
 
 use super::Analysis;
+use super::curves::Curves;
 use super::facts::Facts;
 use super::levels::Judged;
 use super::noise::{blocks_used, design};
@@ -46,7 +50,7 @@ impl Ladder {
 }
 
 /// Looks for the knee. `None` without exactly one varying factor of rising numbers, or without a model.
-pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
+fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
     if facts.plan.search {
         return None;
     }
@@ -84,14 +88,11 @@ pub(super) fn find_knee(facts: &Facts<'_>) -> Option<Ladder> {
 pub(super) fn answer(
     facts: &Facts<'_>,
     judged: &[Judged],
-    ladder: Option<Ladder>,
-    found: Option<&Outcome>,
+    curves: Option<&Curves>,
     analysis: &Analysis<'_>,
 ) -> (Answer, Option<Knee>) {
     let experiment = analysis.experiment;
-    if let Some(found) = found {
-        return (of_search(facts, judged, found, analysis), None);
-    }
+    let ladder = find_knee(facts);
     // Without a baseline nothing is compared, also not the others among each other.
     let ladder = ladder.filter(|_| !comparability(judged).is_impossible());
     // The fewest of levels of which none may be the answer are no answer either.
@@ -103,15 +104,24 @@ pub(super) fn answer(
         subject: &subject,
         more: more_blocks(facts),
     };
-    let named = named(facts, judged, ladder.as_ref());
+    let rivals = curves.and_then(|curves| curves.rivals(facts));
+    let rivals = rivals.filter(|_| !comparability(judged).is_impossible());
+    let named = match &rivals {
+        Some(rivals) => under_load::named(facts, rivals),
+        None => named(facts, judged, ladder.as_ref()),
+    };
     let badge = badge(facts, named.is_some());
     let recommended = named.filter(|_| badge.has_verdict());
     let mut answer = Answer {
         badge,
-        sentence: sentences.headline(named, ladder.as_ref(), badge),
+        sentence: match &rivals {
+            Some(rivals) => sentences.under_load(named, rivals, badge),
+            None => sentences.headline(named, ladder.as_ref(), badge),
+        },
         // Without a verdict no level has a chance.
         detail: sentences.detail(ladder.as_ref().filter(|_| badge.has_verdict())),
         recommended: recommended.map(|cell| facts.keys[cell].clone()),
+        is_under_load: rivals.is_some(),
         ..Answer::default()
     };
     if let Some(cell) = recommended {
@@ -131,7 +141,7 @@ pub(super) fn answer(
 }
 
 /// The answer of a search, with the command that spends more runs on it.
-fn of_search(
+pub(super) fn of_search(
     facts: &Facts<'_>,
     judged: &[Judged],
     found: &Outcome,

@@ -11,11 +11,11 @@ use std::fmt;
 /// From this ratio on a change reads "2.5 times as long" instead of a percentage.
 const LARGE_RATIO: f64 = 2.0;
 /// Levels that one sentence lists.
-const MOST_LISTED: usize = 6;
+pub(super) const MOST_LISTED: usize = 6;
 /// The levels that may be the answer, where others do less than the baseline.
 const ALIKE: &str = " that does the same work";
 /// Levels that it lists where there are more.
-const LISTED_OF_MANY: usize = 4;
+pub(super) const LISTED_OF_MANY: usize = 4;
 
 pub(super) struct Sentences<'a> {
     pub(super) facts: &'a Facts<'a>,
@@ -46,11 +46,14 @@ impl Sentences<'_> {
             Some(cell) => self.level_is_named(cell, ladder),
             None => self.nothing_is_named(ladder, badge),
         };
-        // The badge shows what kind of answer it is; the sentence need not repeat that.
+        self.with_badge(sentence, badge, named.is_some() || self.differs())
+    }
+
+    /// The sentence as the badge has it to be taken. `says`: whether it names a level or a difference. The
+    /// badge shows what kind of answer it is; the sentence need not repeat that.
+    pub(super) fn with_badge(&self, sentence: String, badge: Badge, says: bool) -> String {
         capitalized(match badge {
-            Badge::Screening | Badge::Aborted if named.is_some() || self.differs() => {
-                self.suggested(&sentence)
-            }
+            Badge::Screening | Badge::Aborted if says => self.suggested(&sentence),
             Badge::Noisy => {
                 format!("the baseline differs from itself, so this is no verdict: {sentence}")
             }
@@ -67,7 +70,7 @@ impl Sentences<'_> {
     }
 
     /// Whether a level is shown to differ from the baseline.
-    fn differs(&self) -> bool {
+    pub(super) fn differs(&self) -> bool {
         let delta = self.facts.plan.delta;
         let mut levels = self.judged.iter().map(|j| &j.result);
         levels.any(|level| level.is_shown_to_differ(delta))
@@ -138,7 +141,7 @@ impl Sentences<'_> {
     }
 
     /// `; 8, 16 were not measured`: the levels without a good run, about which nothing is claimed.
-    fn not_measured(&self) -> String {
+    pub(super) fn not_measured(&self) -> String {
         let missing = self.judged.iter().filter(|j| j.result.n == 0);
         let keys: Vec<&str> = missing.map(|j| j.result.level.as_str()).collect();
         match keys.as_slice() {
@@ -180,12 +183,16 @@ impl Sentences<'_> {
         let fewest = ladder.and_then(|ladder| self.fewest(ladder, best));
         let fewest = fewest.unwrap_or_default();
         let not_measured = self.not_measured();
-        // How many blocks would be enough follows from a model that the control has just refused.
-        let next = match badge {
+        format!("{shown}{fewest}{not_measured}. {}", self.next(badge))
+    }
+
+    /// What to do for an answer. How many blocks would be enough follows from a model that the control may
+    /// have refused.
+    pub(super) fn next(&self, badge: Badge) -> String {
+        match badge {
             Badge::Noisy => "Find what changed, then begin again or add blocks".to_string(),
             _ => self.what_would_tell(),
-        };
-        format!("{shown}{fewest}{not_measured}. {next}")
+        }
     }
 
     /// `; 1 file may do as well`, or the knee where it is certain: then no smaller level may do as well, and
@@ -204,18 +211,24 @@ impl Sentences<'_> {
         (Some(cell) != best).then(|| format!("; {} may do as well", self.name(cell)))
     }
 
-    /// `; also shown: 8 files 5.0% faster, 16 files 9.6 times as long`, but for the level already named. Of
-    /// many levels those that differ most, and how many more there are.
+    /// `; also shown: 8 files 5.0% faster, 16 files 9.6 times as long`, but for the level already named.
     fn also_shown(&self, named: usize) -> String {
+        let words = self.shown(&|cell| cell != named);
+        words.map_or(String::new(), |words| format!("; also shown: {words}"))
+    }
+
+    /// `8 files 5.0% faster, 16 files 9.6 times as long`: of some levels those that differ from the baseline.
+    /// Of many those that differ most, and how many more there are.
+    pub(super) fn shown(&self, of: &dyn Fn(usize) -> bool) -> Option<String> {
         let mut others: Vec<(usize, f64)> = self
             .judged
             .iter()
-            .filter(|j| j.cell != named)
+            .filter(|j| of(j.cell))
             .filter(|j| matches!(j.verdict(), Some(Verdict::Better | Verdict::Worse)))
             .filter_map(|j| Some((j.cell, j.comparison?.estimate.value)))
             .collect();
         let more = match others.len() {
-            0 => return String::new(),
+            0 => return None,
             few if few <= MOST_LISTED => String::new(),
             many => {
                 others.sort_by(|a, b| b.1.abs().total_cmp(&a.1.abs()));
@@ -227,7 +240,7 @@ impl Sentences<'_> {
             .iter()
             .map(|&(cell, estimate)| format!("{} {}", self.name(cell), self.change(estimate)));
         let words: Vec<String> = words.collect();
-        format!("; also shown: {}{more}", words.join(", "))
+        Some(format!("{}{more}", words.join(", ")))
     }
 
     /// `4 files`, `1 file`, or the level as it is.
@@ -257,13 +270,13 @@ impl Sentences<'_> {
     }
 
     /// A change of the response, given on the log scale.
-    fn change(&self, log: f64) -> Change {
+    pub(super) fn change(&self, log: f64) -> Change {
         change_of(log, self.facts.loss(log), self.facts.is_speed())
     }
 
     /// The ends of an interval, with their directions where these differ. A gain comes before a loss,
     /// else the smaller change before the larger.
-    fn range(&self, (low, high): (f64, f64)) -> String {
+    pub(super) fn range(&self, (low, high): (f64, f64)) -> String {
         let is_mixed = low.signum() != high.signum();
         let swap = match is_mixed {
             true => self.facts.loss(low) > 0.0,
@@ -277,7 +290,7 @@ impl Sentences<'_> {
         }
     }
 
-    fn margin(&self) -> String {
+    pub(super) fn margin(&self) -> String {
         round_percent(self.facts.plan.delta)
     }
 
@@ -343,7 +356,7 @@ fn chances(mut levels: Vec<(&str, f64)>) -> Option<String> {
 }
 
 /// An amount and its direction: `5.1% faster`, `9.6 times as long`.
-struct Change {
+pub(super) struct Change {
     amount: f64,
     /// A ratio, not a percentage.
     is_large: bool,
@@ -382,7 +395,7 @@ impl Change {
     }
 
     /// The conjunction before the level that it is compared with.
-    fn joint(&self) -> &'static str {
+    pub(super) fn joint(&self) -> &'static str {
         if self.is_large { "as" } else { "than" }
     }
 }

@@ -43,10 +43,8 @@ impl Basis {
     pub(super) fn scale(self, run: &Run) -> Option<(f64, f64)> {
         let seconds = run.seconds?;
         let workers = f64::from(run.workers);
-        let pieces = run
-            .latency
-            .first()
-            .map_or(0.0, |latency| latency.count as f64);
+        // Of all kinds: the time of the others is in the sessions' time, too.
+        let pieces: f64 = run.latency.iter().map(|kind| kind.count as f64).sum();
         match self {
             Basis::Worker if workers > 0.0 => Some((seconds, 1e-6 / workers)),
             Basis::Piece if pieces > 0.0 => {

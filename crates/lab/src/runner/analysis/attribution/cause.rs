@@ -217,8 +217,8 @@ fn filled(
 /// A likely cause is attributed when the slower level nearly uses up its ceiling.
 pub(super) fn hold_against(found: &mut Attribution, ceiling: Option<&Ceiling>) {
     let Some((ceiling, used)) = ceiling.and_then(|c| Some((c, c.share()?))) else {
-        let text = "none of the measured ceilings is the limit of this category of waits, so it is not \
-                    known how much of the resource was used";
+        let text = "no ceiling of this category of waits was measured, so it is not known how much of the \
+                    resource was used";
         found.evidence_against.push(text.to_string());
         return;
     };
