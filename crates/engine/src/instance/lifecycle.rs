@@ -591,7 +591,11 @@ impl Instance {
     pub fn close_database(&self, name: &str) -> Result<(), EngineError> {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
-        let listed = self.close_listed(&list, name)?;
+        let listed = self.listed(&list, name, || EngineError::refused(911, &[name.into()]))?;
+        if listed.phase == Phase::Restoring {
+            return Err(EngineError::refused(927, &[name.into()]));
+        }
+        self.close_listed(&list, name)?;
         self.note_offline(&mut list, &listed, true)?;
         if !listed.offline {
             self.say_set(&listed, "OFFLINE");
@@ -648,7 +652,7 @@ impl Instance {
         let _entered = self.shared.enter();
         let mut list = self.shared.list.lock();
         let no = || EngineError::refused(911, &[name.into()]);
-        let listed = self.listed(&list, name, no)?;
+        let mut listed = self.listed(&list, name, no)?;
         let open = self
             .databases
             .read()
@@ -674,7 +678,7 @@ impl Instance {
             _ => {}
         }
         self.note_offline(&mut list, &listed, false)?;
-        if listed.offline {
+        if std::mem::take(&mut listed.offline) {
             self.say_set(&listed, "ONLINE");
         }
         let primary = listed.paths.first().cloned().unwrap_or_default();

@@ -187,6 +187,8 @@ impl Instance {
         self.put_undo_back(listed)?;
         let mut restoring = listed.clone();
         restoring.phase = Phase::Restoring;
+        // It is used again: it may have been OFFLINE.
+        restoring.offline = false;
         self.note_restoring(&restoring)?;
         Ok(restoring)
     }

@@ -258,6 +258,7 @@ impl Options {
                 })
                 .collect(),
             is_concurrency: false,
+            is_load: false,
         };
         vec![
             Factor::counts("reads", &self.reads),

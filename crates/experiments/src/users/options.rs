@@ -237,7 +237,7 @@ impl Options {
         }
         if self.churn.len() > 1 {
             let words: Vec<&str> = self.churn.iter().map(|churn| churn.word()).collect();
-            factors.push(Factor::words(CHURN, &words));
+            factors.push(Factor::words(CHURN, &words).of_load());
         }
         factors
     }

@@ -38,9 +38,21 @@ pub struct Factor {
     /// Whether it counts sessions that work at the same time: the scalability law is then fitted.
     #[serde(default)]
     pub is_concurrency: bool,
+    /// Whether it is a part of the load, which is given, and no setting: its levels do other work.
+    #[serde(default)]
+    pub is_load: bool,
 }
 
 impl Factor {
+    /// The factor as a part of the load.
+    #[must_use]
+    pub fn of_load(self) -> Factor {
+        Factor {
+            is_load: true,
+            ..self
+        }
+    }
+
     /// A factor whose levels are whole numbers.
     pub fn counts(name: &str, levels: &[u64]) -> Factor {
         let levels = levels
@@ -54,6 +66,7 @@ impl Factor {
             name: name.to_string(),
             levels,
             is_concurrency: false,
+            is_load: false,
         }
     }
 
@@ -78,6 +91,7 @@ impl Factor {
             name: name.to_string(),
             levels,
             is_concurrency: false,
+            is_load: false,
         }
     }
 }

@@ -162,7 +162,7 @@ impl Results {
         Comparability::of(&self.levels)
     }
 
-    /// The level whose difference from the baseline is explained, by its cause and by the change of waits.
+    /// The level whose change of waits is shown: the one whose cause is sought, if that has as many sessions.
     pub(crate) fn explained_level(&self) -> Option<&LevelResult> {
         let recommended = self.answer.recommended.as_deref();
         LevelResult::to_explain(self.levels.iter(), recommended, self.plan.delta)

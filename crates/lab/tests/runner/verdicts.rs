@@ -561,18 +561,38 @@ fn neighbours_are_called_alike_where_they_are_and_not_where_they_are_not() {
 
 #[test]
 fn levels_are_compared_under_the_same_load_and_not_with_fewer_sessions() {
-    // Files, then users. Eight users do more in any case; only in the second experiment do files count.
+    // Files, then users. Eight users do more in any case.
     let alike = vec![100.0, 60.0, 100.0, 60.0];
     let better = vec![100.0, 60.0, 100.0, 50.0];
     let worse = vec![100.0, 60.0, 125.0, 60.0];
+    let tiny = vec![100.0, 60.0, 100.0, 59.5];
+    let crossing = vec![100.0, 60.0, 125.0, 40.0];
     for (truth, recommended, said) in [
         (
             alike,
-            "1 / 1",
-            "no level is better than files 1 by more than 2%",
+            Some("1 / 1"),
+            "no level that was compared is better than files 1 by more than 2%",
         ),
-        (better, "2 / 8", "files 2 is 16.7% faster than files 1 at 8"),
-        (worse, "1 / 1", "files 2 is 25.0% slower than files 1 at 1"),
+        (
+            better,
+            Some("2 / 8"),
+            "files 2 16.7% faster than files 1 at 8",
+        ),
+        (
+            worse,
+            Some("1 / 1"),
+            "files 2 25.0% slower than files 1 at 1",
+        ),
+        (
+            tiny,
+            Some("1 / 1"),
+            "shown: files 2 0.8% faster than files 1 at 8",
+        ),
+        (
+            crossing,
+            None,
+            "Which level is better depends on the number of sessions",
+        ),
     ] {
         let mut experiment = Synthetic::published(0.0001, 3);
         experiment.files = vec![1, 2];
@@ -583,14 +603,37 @@ fn levels_are_compared_under_the_same_load_and_not_with_fewer_sessions() {
         let (_, results) = run_all(&mut experiment, plan).unwrap();
         let answer = &results.answer;
         let named = answer.recommended.as_deref();
-        assert_eq!(named, Some(recommended), "{answer:?}");
+        assert_eq!(named, recommended, "{answer:?}");
         let begin = "With the same number of sessions ";
         assert!(answer.sentence.starts_with(begin), "{answer:?}");
         assert!(answer.sentence.contains(said), "{answer:?}");
         let load = "; against 1 / 1: 1 / 8 40.0% faster";
         assert!(answer.sentence.contains(load), "{answer:?}");
         assert!(!answer.sentence.contains("2 / "), "{answer:?}");
+        assert_eq!(answer.next_step, None, "{answer:?}");
         let curve = &results.sections[0].charts[0];
         assert_eq!(curve.x, "users");
     }
+}
+
+#[test]
+fn levels_with_other_loads_are_not_compared_with_each_other() {
+    let mut experiment = Synthetic::published(0.0001, 3);
+    experiment.files = vec![1, 2];
+    // Files, then users, then churn: with churn everything takes longer, and two files help.
+    experiment.truth = vec![100.0, 200.0, 60.0, 150.0, 100.0, 200.0, 60.0, 120.0];
+    let mut plan = experiment.plan();
+    plan.factors.push(Factor::sessions("users", &[1, 8]));
+    plan.factors
+        .push(Factor::words("churn", &["off", "on"]).of_load());
+    plan.baseline.extend(["1", "off"].map(str::to_owned));
+    let (_, results) = run_all(&mut experiment, plan).unwrap();
+    let answer = &results.answer;
+    assert_eq!(
+        answer.recommended.as_deref(),
+        Some("2 / 8 / on"),
+        "{answer:?}"
+    );
+    let said = "2 / on 20.1% faster than 1 / on at 8";
+    assert!(answer.sentence.contains(said), "{answer:?}");
 }

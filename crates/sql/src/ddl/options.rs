@@ -160,13 +160,13 @@ impl Act<'_, '_> {
     /// 5052 for a database that is being restored.
     fn refuse_restoring(&self) -> Result<()> {
         let all = self.run.cx.server.instance().databases();
-        let restoring = |d: &DatabaseView| {
-            d.state == DatabaseState::Restoring && d.name.eq_ignore_ascii_case(self.name)
-        };
-        match all.iter().any(restoring) {
-            true => refuse(5052, &["ALTER DATABASE".into(), "Restoring".into()]),
-            false => Ok(()),
+        let name = self.name.to_lowercase();
+        let restoring =
+            |d: &DatabaseView| d.state == DatabaseState::Restoring && d.name.to_lowercase() == name;
+        if all.iter().any(restoring) {
+            return refuse(5052, &["ALTER DATABASE".into(), "Restoring".into()]);
         }
+        Ok(())
     }
 
     /// Sessions of this connection in the database.

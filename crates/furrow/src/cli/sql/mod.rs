@@ -128,14 +128,17 @@ fn taken(directory: &Path) -> Failure {
     Failure::new(REFUSED, text)
 }
 
-/// No session can begin. If `master` cannot be opened: what says why, and the way to the other databases.
+/// No session can begin. If `master` cannot be opened: where the reason is, and the way to the others.
 fn not_connected(server: &Server, error: &dyn std::fmt::Display) -> Failure {
     let instance = server.instance();
     let directory = match &instance.config().directory {
         Some(directory) if instance.database("master").is_err() => directory.display().to_string(),
         _ => return Failure::new(FAILED, error.to_string()),
     };
-    let attach = format!("CREATE DATABASE d ON (FILENAME = '{directory}/d.mdf') FOR ATTACH");
+    // What a quoted word of the shell and a text of SQL take as it is.
+    let is_plain = !directory.contains(['\'', '"', '$', '`', '\\']);
+    let shown = if is_plain { &*directory } else { "DIRECTORY" };
+    let attach = format!("CREATE DATABASE d ON (FILENAME = '{shown}/d.mdf') FOR ATTACH");
     let text = format!(
         "{error}\n{directory}/ERRORLOG says why. The other databases do not need this master: attach them to \
          a new instance, as in\n  furrow sql --instance NEW_DIR -Q \"{attach}\""

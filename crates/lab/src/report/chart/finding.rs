@@ -135,7 +135,9 @@ fn under_load(results: &Results, leader: Option<&LevelResult>) -> String {
             "No level is better by more than {} than the first one under the same load",
             round_percent(results.plan.delta)
         ),
-        (None, false) => "No level is named: they are compared under the same load".to_owned(),
+        (None, false) => {
+            "No level is named; levels are compared under the same load only".to_owned()
+        }
     }
 }
 

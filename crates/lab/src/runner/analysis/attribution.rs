@@ -27,9 +27,9 @@ use crate::results::{Answer, Attribution, Confidence, LevelResult, Run, has_thin
 use budget::{Basis, Budget};
 use cause::{changed, hold_against, unchanged};
 
-/// Why no cause is sought where only levels with other numbers of sessions were compared.
-const OTHER_SESSIONS: &str = "the levels have other numbers of sessions: with more of them a piece of work \
-    takes longer, whatever they wait for";
+/// Why no cause is sought where levels were compared, and none that differs has as many sessions.
+const OTHER_SESSIONS: &str = "the levels that differ have other numbers of sessions than the baseline: with \
+    more of them a piece of work takes longer, whatever they wait for";
 
 /// The cause of a difference, or what filled the time where none is to be explained.
 pub(super) fn attribute(
@@ -44,28 +44,34 @@ pub(super) fn attribute(
         return Attribution::default();
     }
     let basis = Basis::of(facts);
-    let alike = judged
-        .iter()
-        .filter(|j| basis == Basis::Worker || has_its_sessions(facts, j.cell));
+    let alike = judged.iter().filter(|j| is_alike(facts, basis, j.cell));
     let levels = alike.map(|j| &j.result);
     let recommended = answer.recommended.as_deref();
     let explained = LevelResult::to_explain(levels, recommended, facts.plan.delta);
     let place = |level: &LevelResult| facts.keys.iter().position(|key| *key == level.level);
     // A difference that the badge takes back has no cause.
     let explained = explained.filter(|_| answer.badge.has_verdict());
+    // Under the load of the baseline nothing differs, and other loads are not compared with it.
+    let delta = facts.plan.delta;
+    let explained =
+        explained.filter(|level| !answer.is_under_load || level.is_shown_to_differ(delta));
     match explained.and_then(|level| Some((place(level)?, level))) {
         Some(explained) => explain(facts, explained, analysis),
         None => Attribution {
-            summary: match answer.badge.has_verdict()
-                && judged.iter().any(|j| j.comparison.is_some())
-            {
-                true => OTHER_SESSIONS.to_owned(),
-                false => String::new(),
-            },
+            summary: other_sessions(judged, answer),
             fills: Some(fills::of(facts, answer.badge)),
             ..Attribution::default()
         },
     }
+}
+
+/// [`OTHER_SESSIONS`], where levels were compared.
+fn other_sessions(judged: &[Judged], answer: &Answer) -> String {
+    let compared = judged.iter().any(|j| j.comparison.is_some());
+    if compared && answer.badge.has_verdict() {
+        return OTHER_SESSIONS.to_owned();
+    }
+    String::new()
 }
 
 /// The cause of the difference between a level and the baseline.
@@ -150,11 +156,12 @@ fn no_blocks(names: (&str, &str)) -> Attribution {
     }
 }
 
-/// Whether a level has as many sessions as the baseline. With more of them a piece of work takes longer,
-/// because more are under way, whatever they wait for.
-fn has_its_sessions(facts: &Facts<'_>, cell: usize) -> bool {
+/// Whether the time of a level can be compared with that of the baseline. With more sessions a piece of work
+/// takes longer, because more are under way, whatever they wait for; not where a rate is given.
+fn is_alike(facts: &Facts<'_>, basis: Basis, cell: usize) -> bool {
     let workers = |cell: usize| facts.good(cell).first().map(|run| run.workers);
-    workers(cell) == workers(facts.baseline)
+    let is_open = facts.good(cell).iter().any(|run| run.is_open());
+    basis == Basis::Worker || is_open || workers(cell) == workers(facts.baseline)
 }
 
 /// Runs of the baseline, and of a level.

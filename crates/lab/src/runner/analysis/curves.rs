@@ -26,9 +26,11 @@ const ALPHA: f64 = 0.05;
 /// Draws of blocks for the intervals of the scalability law.
 const DRAWS: usize = 400;
 
-/// A curve: its name, and its cells from left to right with their values.
+/// A curve: its name, its levels of the factors of the load, and its cells from left to right with their
+/// values.
 struct Line {
     name: String,
+    load: Vec<String>,
     cells: Vec<(f64, usize)>,
 }
 
@@ -67,11 +69,19 @@ fn lines(facts: &Facts<'_>) -> Option<Vec<Line>> {
             Some(line) => line.cells.push((value, cell.index)),
             None => lines.push(Line {
                 name,
+                load: load_of(&rest, &others),
                 cells: vec![(value, cell.index)],
             }),
         }
     }
     Some(lines)
+}
+
+/// The levels of the factors of the load.
+fn load_of(rest: &Cell, factors: &[Factor]) -> Vec<String> {
+    let all = rest.settings.iter().zip(factors);
+    let of_load = all.filter(|(_, factor)| factor.is_load);
+    of_load.map(|((_, level), _)| level.key.clone()).collect()
 }
 
 /// The name of a curve: the levels of its factors, with that of a factor before a bare number.
@@ -92,7 +102,7 @@ pub(super) struct Curves {
 }
 
 impl Curves {
-    /// `None` for plans with one factor and where too little was measured.
+    /// `None` for plans without curves and where too little was measured.
     pub(super) fn of(facts: &Facts<'_>, judged: &[Judged]) -> Option<Curves> {
         let lines = lines(facts)?;
         facts.model.as_ref()?;
@@ -110,13 +120,12 @@ impl Curves {
         })
     }
 
-    /// What the answer compares, where the curves run along sessions: each curve that does the same work with
-    /// the first one at the same number of sessions.
+    /// What the answer compares, where the curves run along sessions: each curve with the first one of the
+    /// same load at the same number of sessions.
     pub(super) fn rivals(&self, facts: &Facts<'_>) -> Option<Vec<&Compared>> {
         let all = self.compared.iter().filter(|c| !c.pair.is_along);
         let all = all.filter(|c| facts.may_win(c.pair.cells.0));
-        let all: Vec<&Compared> = all.collect();
-        (self.counts_sessions && !all.is_empty()).then_some(all)
+        (self.counts_sessions && self.lines.len() > 1).then(|| all.collect())
     }
 }
 
@@ -133,7 +142,7 @@ pub(super) fn section(facts: &Facts<'_>, curves: &Curves) -> Section {
     let mut tables = vec![table(ALONG, compared, true)];
     if lines.len() > 1 {
         tables.push(table(
-            "Between the curves, against the first curve at the same point",
+            "Between the curves, against the first one of the same load at the same point",
             compared,
             false,
         ));
@@ -209,10 +218,11 @@ fn pairs(lines: &[Line]) -> Vec<Pair> {
             });
         }
     }
-    let Some((base, others)) = lines.split_first() else {
-        return pairs;
-    };
-    for line in others {
+    for (place, line) in lines.iter().enumerate() {
+        let mut before = lines[..place].iter();
+        let Some(base) = before.find(|base| base.load == line.load) else {
+            continue;
+        };
         for (&(point, cell), &(_, other)) in line.cells.iter().zip(&base.cells) {
             pairs.push(Pair {
                 curve: line.name.clone(),

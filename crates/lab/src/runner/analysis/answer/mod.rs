@@ -128,7 +128,10 @@ pub(super) fn answer(
         (answer.apply, answer.undo) = experiment.apply(&facts.plan.cells()[cell]);
     }
     if badge != Badge::Conclusive {
-        answer.next_step = next_step(facts, judged, analysis.out_dir);
+        // More blocks do not settle what depends on the load.
+        let depends = rivals.is_some_and(|rivals| under_load::depends(facts, &rivals));
+        let next = next_step(facts, judged, analysis.out_dir);
+        answer.next_step = next.filter(|_| !depends);
     }
     debug_assert!(badge != Badge::Conclusive || answer.recommended.is_some());
     let knee = ladder.map(|ladder| {

@@ -49,7 +49,7 @@ impl Sentences<'_> {
         self.with_badge(sentence, badge, named.is_some() || self.differs())
     }
 
-    /// The sentence as the badge has it to be taken. `says`: whether it names a level or a difference. The
+    /// The sentence with what the badge takes back. `says`: whether it names a level or a difference. The
     /// badge shows what kind of answer it is; the sentence need not repeat that.
     pub(super) fn with_badge(&self, sentence: String, badge: Badge, says: bool) -> String {
         capitalized(match badge {
