@@ -35,7 +35,7 @@ const MOST_HISTOGRAMS: u32 = 32;
 
 /// Threads of sessions that share them, for each processor. Most of them wait for locks and for the log. With
 /// more, what sessions use again and again (stacks, caches of the allocator) does not fit into the caches of
-/// the processors: docs/performance.md, "Order entry by sessions".
+/// the processors: docs/performance.md, "Order entry".
 pub(crate) const THREADS_PER_CPU: u32 = 12;
 
 /// Memory that a session is thought to take: the stack that it touches, its plans, its statistics.

@@ -15,7 +15,7 @@ pub enum Badge {
     /// Too few runs for the noise.
     #[default]
     CannotTell,
-    /// A screening: three blocks or so, good for a look, no verdict.
+    /// A screening: three blocks or so, which show large differences only.
     Screening,
     /// Stopped before enough was known.
     Aborted,
@@ -40,6 +40,9 @@ impl Badge {
         }
     }
 }
+
+/// Ends the sentence of an answer that more runs do not settle.
+pub(crate) const DEPENDS: &str = "Which level is better depends on the number of sessions";
 
 /// The answer in words.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -31,6 +31,7 @@ mod plan;
 mod run;
 mod section;
 
+pub(crate) use answer::DEPENDS;
 pub use answer::{
     Answer, Attribution, Badge, Ceiling, Confidence, Fill, Published, PublishedPoint,
 };

@@ -407,22 +407,33 @@ impl Dice {
         output.into_iter().collect()
     }
 
+    fn insert(&mut self, d: usize) -> Insert {
+        let mut insert = Insert {
+            ctes: Vec::new(),
+            top: None,
+            target: self.target(),
+            columns: self.many(0, Self::name),
+            output: self.outputs(d),
+            source: match self.below(3) {
+                0 => InsertSource::DefaultValues,
+                1 => InsertSource::Query(Box::new(self.query(d, false))),
+                _ => InsertSource::Values(self.many(1, |p| p.many(1, |p| p.expr(d)))),
+            },
+            options: Vec::new(),
+        };
+        // `OUTPUT a (SELECT 1)` is a call of a function, and `OUTPUT 1 INTO t (SELECT 1)` a list of columns.
+        if let InsertSource::Query(query) = &insert.source
+            && is_in_parentheses(&query.body)
+        {
+            insert.output.clear();
+        }
+        insert
+    }
+
     fn row_statement(&mut self, d: usize) -> Statement {
         match self.below(4) {
             0 => Statement::Select(Box::new(self.query(d, true))),
-            1 => Statement::Insert(Box::new(Insert {
-                ctes: Vec::new(),
-                top: None,
-                target: self.target(),
-                columns: self.many(0, Self::name),
-                output: self.outputs(d),
-                source: match self.below(3) {
-                    0 => InsertSource::DefaultValues,
-                    1 => InsertSource::Query(Box::new(self.query(d, false))),
-                    _ => InsertSource::Values(self.many(1, |p| p.many(1, |p| p.expr(d)))),
-                },
-                options: Vec::new(),
-            })),
+            1 => Statement::Insert(Box::new(self.insert(d))),
             2 => Statement::Update(Box::new(Update {
                 ctes: Vec::new(),
                 top: None,
@@ -503,5 +514,16 @@ impl Dice {
             });
         }
         Batch { statements }
+    }
+}
+
+/// Whether the text of a body begins with a parenthesis: INTERSECT binds tighter than what is on its left.
+fn is_in_parentheses(body: &QueryBody) -> bool {
+    match body {
+        QueryBody::Set { op, left, .. } => {
+            let is_looser = matches!(&**left, QueryBody::Set { op, .. } if *op != SetOp::Intersect);
+            (*op == SetOp::Intersect && is_looser) || is_in_parentheses(left)
+        }
+        QueryBody::Select(_) | QueryBody::Values(_) => false,
     }
 }

@@ -77,7 +77,7 @@ pub(crate) struct CommonArguments {
     /// Start no run after this time of day, UTC
     #[arg(long, value_name = "HH:MM")]
     pub(crate) until: Option<String>,
-    /// A look in about a minute: three blocks of small runs, no verdict
+    /// A look in about a minute: three blocks of small runs, which show large differences only
     #[arg(long)]
     pub(crate) quick: bool,
     /// Directory for journal, results and report [default: furrow-lab/EXPERIMENT-TIME]

@@ -5,7 +5,7 @@ use crate::results::{Badge, Better, Comparability, LevelResult, Results, Verdict
 use std::cmp::Ordering;
 
 /// Begins the title of a chart of few blocks.
-const SCREENING: &str = "Screening, too few blocks for a verdict: ";
+const SCREENING: &str = "A first look: ";
 
 /// The title: what the chart shows, and whether its drives are modelled.
 pub(super) fn of(results: &Results) -> String {
@@ -320,8 +320,7 @@ mod tests {
         levels.answer.badge = Badge::Screening;
         assert_eq!(
             title(levels.clone(), Some("8"), Some(Some("8"))),
-            "Screening, too few blocks for a verdict: 8 files is the fewest that is as good as the best, \
-             within 2%"
+            "A first look: 8 files is the fewest that is as good as the best, within 2%"
         );
         levels.levels[1].n = 0;
         assert_eq!(

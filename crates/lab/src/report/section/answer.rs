@@ -3,7 +3,7 @@
 use crate::report::words::{
     bytes, duration, figure, fill, fill_name, level_name, moment, percent, round_percent,
 };
-use crate::results::{Badge, Comparability, Confidence, Fill, Results, Run};
+use crate::results::{Badge, Comparability, Confidence, DEPENDS, Fill, Results, Run};
 use maud::{Markup, html};
 
 /// The class that colours a badge; the text of the badge has the same meaning.
@@ -17,13 +17,15 @@ fn badge_class(badge: Badge) -> &'static str {
 
 /// The meaning of the badge, for readers who do not know it yet.
 fn badge_meaning(results: &Results) -> &'static str {
+    let depends = results.answer.sentence.ends_with(DEPENDS);
     match (results.answer.badge, results.comparability()) {
         (Badge::Conclusive, _) => "the runs answer the question",
         (Badge::Noisy, _) => "the machine changed under the experiment",
         (_, Comparability::NoBaseline) => "the baseline has no good run",
         (_, Comparability::NoOther) => "no level but the baseline has a good run",
+        (Badge::CannotTell, _) if depends => "which level is better depends on the load",
         (Badge::CannotTell, _) => "too few runs for so much noise",
-        (Badge::Screening, _) => "a first look, too few blocks for a verdict",
+        (Badge::Screening, _) => "a first look: few blocks show large differences only",
         (Badge::Aborted, _) => "too few blocks have good runs for a verdict",
     }
 }

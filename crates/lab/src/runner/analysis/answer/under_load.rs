@@ -5,7 +5,7 @@
 //! nothing.
 
 use super::sentences::{LISTED_OF_MANY, MOST_LISTED, Sentences};
-use crate::results::Badge;
+use crate::results::{Badge, DEPENDS};
 use crate::runner::analysis::curves::Compared;
 use crate::runner::analysis::facts::Facts;
 
@@ -78,7 +78,7 @@ impl Sentences<'_> {
         let sentence = match named {
             Some(_) => text,
             None if depends(self.facts, rivals) => {
-                format!("{text}. Which level is better depends on the number of sessions")
+                format!("{text}. {DEPENDS}")
             }
             None => format!("{text}. {}", self.next(badge)),
         };
