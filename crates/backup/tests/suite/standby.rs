@@ -104,6 +104,27 @@ fn a_database_in_standby_is_read_between_the_restores_of_its_log() {
 }
 
 #[test]
+fn a_database_in_standby_that_was_offline_is_open_again_after_a_restore() {
+    let world = world();
+    let (t, o) = (world.table("t"), other_table(&world));
+    full_model(&world);
+    let full = request(1);
+    let mut session = world.session();
+    fill(&mut session, [&t, &o], 0..20);
+    world.backup(&full).unwrap();
+    fill(&mut session, [&t, &o], 20..40);
+    log_backup(&world, "l0").unwrap();
+    full_to_standby(&world, &full).unwrap();
+    drop((session, t, o));
+    world.instance.close_database("copy").unwrap();
+    let world = world.restart_after(|_| {});
+    assert_eq!(world.instance.database("copy").unwrap_err().number(), 942);
+    log_restore(&world, ("l0", "copy"), true).unwrap();
+    let world = world.restart_after(|_| {});
+    assert_eq!(ids(&copy(&world), "t"), (0..40).collect::<Vec<_>>());
+}
+
+#[test]
 fn a_database_in_standby_can_be_dropped_and_replaced() {
     let world = world();
     let (t, o) = (world.table("t"), other_table(&world));
