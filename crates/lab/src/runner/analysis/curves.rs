@@ -339,7 +339,9 @@ fn chart(facts: &Facts<'_>, lines: &[Line], compared: &[Compared]) -> Chart {
     // A single curve is compared with no other one.
     let between = match all(false) {
         0 => String::new(),
-        all => format!(", {between} of {all} from the same point of the first curve"),
+        all => {
+            format!(", {between} of {all} from the same point of the first curve with their load")
+        }
     };
     Chart {
         finding: format!(
