@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_was_taken_offline_is_listed_so_in_every_phase() {
+    fn a_database_that_was_taken_offline_is_listed_so() {
         let volume = MemoryVolume::new();
         let dir = Path::new("inst");
         let phases = [Phase::Whole, Phase::ReadOnly, Phase::Standby];

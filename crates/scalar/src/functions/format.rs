@@ -10,7 +10,7 @@ use furrow_types::{DateTime2, Value};
 
 use super::date_math::{month_name, weekday_name};
 use super::format_number::format_number;
-use super::format_time::format_time;
+use super::format_time::{format_time, literal};
 
 /// The value in the format; `None` where the format is none for the type. `server_offset`: minutes from UTC
 /// to the time of the server, which is the zone of values that have none.
@@ -78,15 +78,10 @@ impl Moment {
         let mut rest = custom;
         while let Some(c) = rest.chars().next() {
             match c {
-                '\'' | '"' => {
-                    let (quoted, tail) = rest.get(1..)?.split_once(c)?;
-                    out.push_str(quoted);
+                '\'' | '"' | '\\' => {
+                    let (literal, tail) = literal(rest)?;
+                    out.push_str(literal);
                     rest = tail;
-                }
-                '\\' => {
-                    let mut tail = rest.get(1..)?.chars();
-                    out.push(tail.next()?);
-                    rest = tail.as_str();
                 }
                 '%' => {
                     // The next letter is a format by itself.

@@ -22,16 +22,10 @@ pub(super) fn format_time(time: Time, format: &str) -> Option<String> {
     let mut rest = custom;
     while let Some(c) = rest.chars().next() {
         match c {
-            '\'' | '"' => {
-                let (quoted, tail) = rest.get(1..)?.split_once(c)?;
-                out.push_str(quoted);
+            '\'' | '"' | '\\' => {
+                let (literal, tail) = literal(rest)?;
+                out.push_str(literal);
                 rest = tail;
-                continue;
-            }
-            '\\' => {
-                let mut tail = rest.get(1..)?.chars();
-                out.push(tail.next()?);
-                rest = tail.as_str();
                 continue;
             }
             '%' => {
@@ -65,6 +59,19 @@ pub(super) fn format_time(time: Time, format: &str) -> Option<String> {
         rest = rest.get(count..)?;
     }
     Some(out)
+}
+
+/// The text that a quotation mark or a backslash at the beginning of a picture takes as it is, and what
+/// follows; `None` where it does not end.
+pub(super) fn literal(picture: &str) -> Option<(&str, &str)> {
+    let mut rest = picture.chars();
+    match rest.next()? {
+        '\\' => {
+            let len = rest.next()?.len_utf8();
+            picture.get(1..)?.split_at_checked(len)
+        }
+        quote => rest.as_str().split_once(quote),
+    }
 }
 
 #[cfg(test)]

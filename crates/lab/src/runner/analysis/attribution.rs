@@ -27,9 +27,10 @@ use crate::results::{Answer, Attribution, Confidence, LevelResult, Run, has_thin
 use budget::{Basis, Budget};
 use cause::{changed, hold_against, unchanged};
 
-/// Why no cause is sought where levels were compared, and none that differs has as many sessions.
-const OTHER_SESSIONS: &str = "the levels that differ have other numbers of sessions than the baseline: with \
-    more of them a piece of work takes longer, whatever they wait for";
+/// Why no cause is sought where levels were compared, and none that differs has as many sessions as the
+/// baseline.
+const OTHER_SESSIONS: &str = "no level with as many sessions as the baseline is shown to differ, and with \
+    more sessions a piece of work takes longer, whatever they wait for";
 
 /// The cause of a difference, or what filled the time where none is to be explained.
 pub(super) fn attribute(
@@ -51,7 +52,7 @@ pub(super) fn attribute(
     let place = |level: &LevelResult| facts.keys.iter().position(|key| *key == level.level);
     // A difference that the badge takes back has no cause.
     let explained = explained.filter(|_| answer.badge.has_verdict());
-    // Under the load of the baseline nothing differs, and other loads are not compared with it.
+    // A level that is not shown to differ needs no cause where levels of other loads do differ.
     let delta = facts.plan.delta;
     let explained =
         explained.filter(|level| !answer.is_under_load || level.is_shown_to_differ(delta));
